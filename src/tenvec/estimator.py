@@ -1,0 +1,88 @@
+"""What every transformer of n-D samples shares: shapes in, feature names out, scikit-learn's tags.
+
+scikit-learn knows 2-D input only. These estimators take samples of any order, and 2-D input as
+samples of order one (or folded by ``sample_shape``), so that scikit-learn's checks apply to them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tenvec.validation import as_array, fold, sample_shape_of
+
+Array = Any
+
+
+class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the transformers that turn samples of any order into feature vectors."""
+
+    sample_shape_: tuple[int, ...]
+    n_features_in_: int
+
+    def _samples_to_fit(self, X: Any, min_samples: int = 2) -> Array:
+        """Check the training samples; nothing is stored yet."""
+        samples = fold(as_array(X), sample_shape_of(getattr(self, "sample_shape", None)))
+        if samples.shape[0] < min_samples:
+            raise ValueError(
+                f"X has n_samples={samples.shape[0]}, but {type(self).__name__} needs at least "
+                f"{min_samples} to learn from."
+            )
+        return samples
+
+    @staticmethod
+    def _input_attributes(X: Any, samples: Array) -> dict[str, Any]:
+        """Fitted attributes that describe the input."""
+        shape = tuple(int(size) for size in samples.shape[1:])
+        return {
+            "sample_shape_": shape,
+            "n_features_in_": prod(shape),
+            "_input_shape": tuple(int(size) for size in _shape(X)[1:]),
+        }
+
+    def _record(self, X: Any, attributes: dict[str, Any]) -> None:
+        """Store fitted attributes and column names: the last act of a fit that succeeded."""
+        if len(_shape(X)) == 2:
+            validate_data(self, X, reset=True, skip_check_array=True)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def _record_input(self, X: Any, samples: Array) -> None:
+        """Store what describes the input alone."""
+        self._record(X, self._input_attributes(X, samples))
+
+    def _new_samples(self, X: Any) -> Array:
+        """Check samples to transform against those that were fitted."""
+        check_is_fitted(self)
+        shape = _shape(X)
+        if len(shape) == 2 and self.n_features_in_ == shape[1]:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        samples = as_array(X)
+        if samples.ndim == 2 and samples.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {samples.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input (samples of shape {self.sample_shape_})."
+            )
+        return fold(samples, self.sample_shape_)
+
+    def _as_given(self, samples: Array) -> Array:
+        """Samples in the shape that fit was given: 2-D stays 2-D."""
+        return samples.reshape(samples.shape[0], *self._input_shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    """Shape of anything that can become an array; arrays are not copied for it."""
+    return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape

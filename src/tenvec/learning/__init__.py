@@ -1,0 +1,1 @@
+"""Variational EM: samples ─expectation─▶ Moments ─maximization─▶ Parameters ─▶ next pass."""

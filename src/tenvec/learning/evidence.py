@@ -1,0 +1,70 @@
+"""The variational lower bound on the log evidence, and the posterior of the noise precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import lgamma, log, pi
+from typing import Any
+
+from array_api_compat import array_namespace
+from scipy.special import digamma
+
+from tenvec.learning.expectation import Moments
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class NoisePrior:
+    """``ρ ~ Gamma(a, b)``; both zero is the improper prior 1/ρ."""
+
+    a: float
+    b: float
+
+
+@dataclass(frozen=True)
+class NoisePosterior:
+    """``Q(ρ) = Gamma(ā, b̄)``."""
+
+    a: float
+    b: Array
+
+    @property
+    def mean(self) -> Array:
+        """``ρ̄ = ā/b̄``."""
+        return self.a / self.b
+
+
+def noise_posterior(prior: NoisePrior, moments: Moments, expected_error: Array) -> NoisePosterior:
+    """Update ``Q(ρ)`` (eqs. 6 and 15)."""
+    return NoisePosterior(
+        a=prior.a + moments.n_samples * moments.n_entries / 2, b=prior.b + expected_error / 2
+    )
+
+
+def lower_bound(
+    prior: NoisePrior, posterior: NoisePosterior, moments: Moments, expected_error: Array
+) -> Array:
+    """``F(Q(h), Q(ρ), W)`` in nats, for the normalized data.
+
+    With the improper prior the normalizer of ``p(ρ)``, which does not exist, is left out.
+    """
+    xp = array_namespace(moments.of_means)
+    n_values = moments.n_samples * moments.n_entries
+    n_components = moments.covariance.shape[0]
+    log_precision = float(digamma(posterior.a)) - xp.log(posterior.b)
+    precision = posterior.mean
+    data = n_values / 2 * (log_precision - log(2 * pi)) - precision * expected_error / 2
+    features = (
+        moments.n_samples * (moments.log_det_covariance + n_components)
+        - xp.linalg.trace(moments.second)
+    ) / 2
+    normalizer = prior.a * log(prior.b) - lgamma(prior.a) if prior.a > 0 and prior.b > 0 else 0.0
+    prior_of_noise = normalizer + (prior.a - 1) * log_precision - prior.b * precision
+    entropy_of_noise = (
+        lgamma(posterior.a)
+        - posterior.a * xp.log(posterior.b)
+        - (posterior.a - 1) * log_precision
+        + posterior.a
+    )
+    return data + features + prior_of_noise + entropy_of_noise

@@ -1,0 +1,79 @@
+"""The E-step: one pass over the samples, and all that the M-step needs from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from tenvec.kruskal import khatri_rao
+from tenvec.learning.parameters import Parameters
+from tenvec.samples import Samples
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Posterior moments of the features, and of the features with the data.
+
+    The posterior of sample i's features is ``N(u_i, Σ)``; ``U`` holds the means as rows.
+    """
+
+    n_samples: int
+    n_entries: int
+    sum_of_squares: float
+    rounding: float
+    """Relative rounding of the products with the data."""
+    with_data: Array
+    """``V = UᵀY``, shape (K, P)."""
+    of_means: Array
+    """``UᵀU``, shape (K, K)."""
+    covariance: Array
+    """``Σ``, shape (K, K)."""
+    log_det_covariance: Array
+    """``ln|Σ|``."""
+
+    @property
+    def second(self) -> Array:
+        """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
+        return self.of_means + self.n_samples * self.covariance
+
+
+def posterior_covariance(parameters: Parameters) -> tuple[Array, Array]:
+    """``Σ = (I + ρ̄ S_W)⁻¹`` (eqs. 5 and 14 of the paper) and ``ln|Σ|``."""
+    gram = parameters.precision * parameters.basis_gram()
+    xp = array_namespace(gram)
+    n_components = gram.shape[0]
+    # Where the identity drowns in the rounding of ρ̄ S_W (data without noise), it is enlarged to
+    # stay above it. Q(h) is then a little narrower than the best, and the bound remains a bound.
+    rounding = n_components * xp.finfo(gram.dtype).eps * xp.max(xp.linalg.diagonal(gram))
+    one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
+    precision = gram + one * xp.eye(n_components, dtype=gram.dtype)
+    root = xp.linalg.cholesky(precision)
+    covariance = xp.linalg.inv(precision)
+    log_det = -2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
+    return (covariance + covariance.T) / 2, log_det
+
+
+def projection(parameters: Parameters, covariance: Array) -> Array:
+    """The matrix (P, K) that maps normalized samples to posterior means, ``ρ̄ Bᵀ Σ``."""
+    small = parameters.component_factor.T @ (parameters.precision * covariance)
+    return khatri_rao(parameters.mode_factors) @ small
+
+
+def expectation(samples: Samples, parameters: Parameters) -> Moments:
+    """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14)."""
+    covariance, log_det = posterior_covariance(parameters)
+    with_data, of_means = samples.moments(projection(parameters, covariance))
+    return Moments(
+        n_samples=samples.n_samples,
+        n_entries=int(with_data.shape[1]),
+        sum_of_squares=samples.sum_of_squares,
+        rounding=samples.rounding,
+        with_data=with_data,
+        of_means=of_means,
+        covariance=covariance,
+        log_det_covariance=log_det,
+    )

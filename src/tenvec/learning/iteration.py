@@ -1,0 +1,169 @@
+"""The driver: passes of expectation and maximization until a rule says stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+from array_api_compat import array_namespace
+
+from tenvec.kruskal import gram
+from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
+from tenvec.learning.expectation import Moments, expectation
+from tenvec.learning.maximization import error_floor, fit_of, maximization
+from tenvec.learning.parameters import Parameters, balance
+from tenvec.samples import Samples
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one pass over the data brought."""
+
+    parameters: Parameters
+    bound: float
+    score: float
+    at_rounding: bool
+    """The error left cannot be told from rounding."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished fit, in the units of the normalized data."""
+
+    parameters: Parameters
+    bounds: list[float]
+    scores: list[float]
+    converged: bool
+    reason: str
+    at_rounding: bool
+
+
+class Algorithm(Protocol):
+    """One pass, and the rule that ends the passes."""
+
+    def step(self, samples: Samples, parameters: Parameters) -> Step:
+        """One pass over the samples: better parameters."""
+        ...
+
+    def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
+        """Why to stop, or None to go on."""
+        ...
+
+
+@dataclass(frozen=True)
+class VariationalEM:
+    """The paper's algorithm 2, step for step (``algorithm="em"``)."""
+
+    prior: NoisePrior
+    tol: float
+
+    def step(self, samples: Samples, parameters: Parameters) -> Step:
+        """E-step: ``Q(h)``, then ``Q(ρ)``; M-step: ``W¹ … Wᴺ``, then ``Wʰ``; e(t)."""
+        moments = expectation(samples, parameters)
+        old = fit_of(
+            moments,
+            parameters.mode_factors,
+            parameters.component_factor,
+            gram(parameters.mode_factors),
+        )
+        error = old.expected_error(moments)
+        noise = noise_posterior(self.prior, moments, error)
+        bound = lower_bound(self.prior, noise, moments, error)
+        factors, wh, fit = maximization(
+            moments, parameters.mode_factors, parameters.component_factor, n_sweeps=1
+        )
+        return Step(
+            parameters=Parameters(factors, wh, noise.mean),
+            bound=float(bound),
+            score=float(fit.reconstruction_score(moments)),
+            at_rounding=bool(error <= error_floor(moments)),
+        )
+
+    def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
+        """Stop when e(t) moves less than ``tol`` (algorithm 2)."""
+        if self.tol and len(scores) > 1 and abs(scores[-1] - scores[-2]) < self.tol:
+            return f"the reconstruction score moved by less than tol = {self.tol:g}"
+        return None
+
+
+@dataclass(frozen=True)
+class ParameterExpandedEM:
+    """EM with a free prior covariance of the features, folded back (``algorithm="px-em"``).
+
+    After the M-step the prior ``h ~ N(0, Φ)`` is fitted, ``Φ = S/M = LLᵀ``, and absorbed by
+    ``Wʰ ← LᵀWʰ`` (Liu, Rubin and Wu 1998; Luttinen and Ilin 2010). The bound never falls.
+    """
+
+    prior: NoisePrior
+    tol: float
+    n_sweeps: int
+
+    def step(self, samples: Samples, parameters: Parameters) -> Step:
+        """``Q(h)``; sweeps over the factors; ``Q(ρ)``; expansion."""
+        moments = expectation(samples, parameters)
+        factors, wh, fit = maximization(
+            moments, parameters.mode_factors, parameters.component_factor, self.n_sweeps
+        )
+        error = fit.expected_error(moments)
+        noise = noise_posterior(self.prior, moments, error)
+        bound = lower_bound(self.prior, noise, moments, error)
+        wh, gain = expand(moments, wh)
+        return Step(
+            parameters=balance(Parameters(factors, wh, noise.mean)),
+            bound=float(bound + gain),
+            score=float(fit.reconstruction_score(moments)),
+            at_rounding=bool(error <= error_floor(moments)),
+        )
+
+    def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
+        """Stop when two passes running gain fewer than ``tol`` nats an entry."""
+        if not self.tol or len(bounds) < 3:
+            return None
+        limit = self.tol * n_values
+        if bounds[-1] - bounds[-2] < limit and bounds[-2] - bounds[-3] < limit:
+            return f"two passes running gained fewer than tol = {self.tol:g} nats an entry"
+        return None
+
+
+def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
+    """``Wʰ`` after the expansion, and what the bound gains by it."""
+    xp = array_namespace(wh)
+    n_components = wh.shape[0]
+    covariance = moments.second / moments.n_samples
+    root = xp.linalg.cholesky(covariance)
+    log_det = 2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
+    gain = moments.n_samples / 2 * (xp.linalg.trace(covariance) - n_components - log_det)
+    return root.T @ wh, gain
+
+
+def iterate(
+    samples: Samples,
+    parameters: Parameters,
+    algorithm: Algorithm,
+    max_iter: int,
+    report: Callable[[int, Result], None] | None = None,
+) -> Result:
+    """Pass over the samples until the algorithm's rule or ``max_iter`` says stop.
+
+    ``report`` is called after every pass with its number and the result so far.
+    """
+    n_values = samples.n_samples * prod(samples.sample_shape)
+    bounds: list[float] = []
+    scores: list[float] = []
+    for number in range(1, max_iter + 1):
+        step = algorithm.step(samples, parameters)
+        parameters = step.parameters
+        bounds.append(step.bound)
+        scores.append(step.score)
+        verdict = algorithm.verdict(bounds, scores, n_values)
+        reason = verdict or f"made {number} of max_iter = {max_iter} passes"
+        result = Result(parameters, bounds, scores, verdict is not None, reason, step.at_rounding)
+        if report is not None:
+            report(number, result)
+        if verdict is not None:
+            break
+    return result

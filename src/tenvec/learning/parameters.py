@@ -1,0 +1,92 @@
+"""The parameters of the model, and their canonical form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from tenvec.kruskal import gram, khatri_rao, normalize_columns
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Factors of the basis ``𝒲 = ⟦W¹, …, Wᴺ, Wʰ⟧`` and the noise's mean precision."""
+
+    mode_factors: tuple[Array, ...]
+    component_factor: Array
+    precision: Array | float
+
+    def basis_gram(self) -> Array:
+        """``S_W = Wʰ G Wʰᵀ``: inner products of the basis tensors."""
+        wh = self.component_factor
+        product = wh @ gram(self.mode_factors) @ wh.T
+        return (product + product.T) / 2
+
+    def basis(self) -> Array:
+        """The basis tensors as the rows of a matrix, ``B = Wʰ Zᵀ``, shape (K, P)."""
+        return self.component_factor @ khatri_rao(self.mode_factors).T
+
+
+def balance(parameters: Parameters) -> Parameters:
+    """Unit columns in every mode, the scale carried by the component factor."""
+    units, weights = normalize_columns(parameters.mode_factors)
+    return replace(
+        parameters,
+        mode_factors=tuple(units),
+        component_factor=parameters.component_factor * weights,
+    )
+
+
+def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
+    """The same model in its canonical frame, and the variances λ of its components.
+
+    ``S_W`` is diagonal with falling entries λ. Columns of the factors fall in the norm of the
+    component factor's columns. Signs: the entry of largest modulus is positive in every column of
+    every mode but the last, and the sum of each basis tensor's coefficients, weighted by its
+    strongest CP columns, decides the component's sign.
+    """
+    parameters = balance(parameters)
+    xp = array_namespace(parameters.component_factor)
+    factors, wh = [], parameters.component_factor
+    for factor in parameters.mode_factors:
+        signs = _signs_of_largest(factor)
+        factors.append(factor * signs)
+        wh = wh * signs
+    order = xp.argsort(xp.sum(wh * wh, axis=0), descending=True, stable=True)
+    factors = [xp.take(factor, order, axis=1) for factor in factors]
+    wh = xp.take(wh, order, axis=1)
+
+    # An eigenvector's rounding is relative to the largest eigenvalue: the QR of Lᵀ W would keep
+    # more digits of tiny components, but those carry less than rounding of the data.
+    variances, rotation = xp.linalg.eigh(_symmetric(wh @ gram(factors) @ wh.T))
+    variances = xp.flip(variances)
+    rotation = xp.flip(rotation, axis=1)
+    wh = rotation.T @ wh
+    wh = wh * _signs_of_largest(wh.T)[:, None]
+    # Components beyond what the CP columns or the entries span are zero, not rounding.
+    n_entries = 1
+    for factor in factors:
+        n_entries *= factor.shape[0]
+    capacity = min(wh.shape[1], n_entries)
+    index = xp.arange(wh.shape[0])
+    alive = (index < capacity) & (variances > variances[0] * 1e-30)
+    variances = xp.where(alive, variances, xp.zeros_like(variances))
+    wh = xp.where(alive[:, None], wh, xp.zeros_like(wh))
+    return Parameters(tuple(factors), wh, parameters.precision), variances
+
+
+def _signs_of_largest(matrix: Array) -> Array:
+    """Per column, the sign of the entry with the largest modulus (first among equals)."""
+    xp = array_namespace(matrix)
+    rows = xp.argmax(xp.abs(matrix), axis=0)
+    columns = xp.arange(matrix.shape[1])
+    largest = xp.reshape(matrix, (-1,))[rows * matrix.shape[1] + columns]
+    return xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
+
+
+def _symmetric(matrix: Array) -> Array:
+    return (matrix + matrix.T) / 2

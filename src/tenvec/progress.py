@@ -1,0 +1,82 @@
+"""Showing a fit's progress: scikit-learn's callbacks where they exist (1.9), and the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+try:
+    from sklearn.callback import CallbackSupportMixin as _Mixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:  # scikit-learn < 1.9
+    _Mixin, _with_callbacks = object, None
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class CallbackSupport(_Mixin):  # type: ignore[misc]
+    """scikit-learn's callbacks where it has them, nothing elsewhere."""
+
+
+def with_callbacks(method: Method) -> Method:
+    """Let callbacks be torn down however the method ends."""
+    return method if _with_callbacks is None else cast("Method", _with_callbacks(method))
+
+
+logger = logging.getLogger("tenvec")
+
+
+class FitProgress:
+    """The tree of a fit's tasks, fit → start → pass, for callbacks; does nothing without them."""
+
+    def __init__(self, estimator: Any, X: Any, n_init: int, max_iter: int) -> None:
+        self._estimator = estimator
+        self._X = X
+        self._max_iter = max_iter
+        self.root: Any = None
+        if hasattr(estimator, "_init_callback_context"):
+            self.root = estimator._init_callback_context(
+                max_subtasks=n_init, sequential_subtasks=False
+            )
+            self.root.call_on_fit_task_begin(estimator=estimator, X=X)
+
+    def begin_start(self, index: int) -> Any:
+        """One start of the fit begins; returns its task."""
+        if self.root is None:
+            return None
+        task = self.root.subcontext(task_name="start", task_id=index, max_subtasks=self._max_iter)
+        return task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+
+    def passed(self, start: Any, attributes: Callable[[], dict[str, Any]]) -> None:
+        """A pass over the data is done; ``attributes`` are those of the estimator fitted so far."""
+        if start is not None:
+            task = start.subcontext(task_name="pass")
+            task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+            self.end(task, attributes)
+
+    def end(self, task: Any, attributes: Callable[[], dict[str, Any]]) -> None:
+        """End a task."""
+        if task is not None:
+            task.call_on_fit_task_end(
+                estimator=self._estimator, X=self._X, reconstruction_attributes=attributes
+            )
+
+
+@contextmanager
+def logged(verbose: int) -> Iterator[None]:
+    """Let messages of a verbose fit be seen where the program has set up no logging."""
+    if not verbose or logger.hasHandlers():
+        yield
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("[tenvec] %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -1,0 +1,25 @@
+"""Where samples come from: one file a kind.
+
+Every source offers the same two things to learning: its sizes, and ``moments(projection)``, which
+passes once over the data and returns ``V = UᵀY`` and ``UᵀU`` for the linear features
+``U = Y · projection`` of the normalized samples ``Y``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+Array = Any
+
+
+class Samples(Protocol):
+    """What learning asks of a source of samples."""
+
+    n_samples: int
+    sample_shape: tuple[int, ...]
+    sum_of_squares: float
+    rounding: float
+
+    def moments(self, projection: Array) -> tuple[Array, Array]:
+        """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
+        ...

@@ -1,0 +1,99 @@
+"""Samples in one array, in memory or memory-mapped, read a block at a time."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from tenvec.samples.blocks import block_rows, iterate_blocks
+from tenvec.samples.normalization import Normalization
+
+Array = Any
+
+FOLDED_UNITS = (1e-12, 1e12)
+"""Units of the data for which float32 products with folded factors stay in range."""
+
+
+def largest_offset(dtype: Any) -> float:
+    """Mean over deviation up to which centring may be folded into the products.
+
+    Folding subtracts the mean after the product with the data, which costs the digits of that
+    ratio. Beyond it, blocks are centred one by one before the product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> largest_offset(np.float64)
+    1000.0
+    """
+    return 1e3 if np.finfo(dtype).eps < 1e-12 else 30.0
+
+
+class ArraySamples:
+    """Samples of one array, normalized on the fly."""
+
+    def __init__(self, X: Array, normalization: Normalization, rows: int | None = None) -> None:
+        xp = array_namespace(X)
+        self.n_samples = int(X.shape[0])
+        self.sample_shape = normalization.sample_shape
+        # The unit makes the mean square of all entries one.
+        self.sum_of_squares = float(self.n_samples * prod(self.sample_shape))
+        self.normalization = normalization
+        self.dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else xp.float64
+        self.rounding = float(xp.finfo(self.dtype).eps)
+        self._X = X
+        self._rows = rows or block_rows(prod(self.sample_shape))
+        self._folded = X.dtype == self.dtype and self._folding_is_safe()
+
+    def _folding_is_safe(self) -> bool:
+        xp = array_namespace(self._X)
+        smallest, largest = FOLDED_UNITS
+        normalization = self.normalization
+        if self.dtype == xp.float32 and not smallest < normalization.unit < largest:
+            return False
+        offset = xp.mean((normalization.mean / normalization.divisor) ** 2) ** 0.5
+        return bool(offset <= largest_offset(self.dtype))
+
+    def normalized_blocks(self) -> Any:
+        """Blocks of normalized samples, copied block by block."""
+        xp = array_namespace(self._X)
+        mean, divisor = self.normalization.mean, self.normalization.divisor
+        for block in iterate_blocks(self._X, xp.float64, self._rows):
+            yield xp.astype((block - mean) / divisor, self.dtype, copy=False)
+
+    def moments(self, projection: Array) -> tuple[Array, Array]:
+        """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
+        if self._folded:
+            return self._folded_moments(projection)
+        xp = array_namespace(self._X)
+        projection = xp.astype(projection, self.dtype, copy=False)
+        first: Array = 0.0
+        second: Array = 0.0
+        for block in self.normalized_blocks():
+            features = block @ projection
+            first = first + xp.astype(features.T @ block, xp.float64, copy=False)
+            second = second + xp.astype(features.T @ features, xp.float64, copy=False)
+        return first, second
+
+    def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
+        """Products with the raw data; the mean and the divisor enter through small arrays."""
+        xp = array_namespace(self._X)
+        mean, divisor = self.normalization.mean, self.normalization.divisor
+        if self.normalization.scale is not None:
+            divisor = divisor[:, None]
+        folded = projection / divisor
+        shift = xp.astype(mean @ folded, self.dtype, copy=False)
+        folded = xp.astype(folded, self.dtype, copy=False)
+        first: Array = 0.0
+        second: Array = 0.0
+        total: Array = 0.0
+        for block in iterate_blocks(self._X, self.dtype, self._rows):
+            features = block @ folded - shift
+            first = first + xp.astype(features.T @ block, xp.float64, copy=False)
+            second = second + xp.astype(features.T @ features, xp.float64, copy=False)
+            total = total + xp.sum(features, axis=0, dtype=xp.float64)
+        first = first - total[:, None] * mean[None, :]
+        return first / self.normalization.divisor, second

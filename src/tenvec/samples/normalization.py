@@ -1,0 +1,130 @@
+"""Centring, scaling and the unit of the data: measured in one pass, folded into every product.
+
+Learning sees ``(X − mean) / divisor``, whose mean square is one. No normalized copy of the data is
+made: mean and divisor are folded into the small operands of the matrix products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, log, prod, sqrt
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from tenvec.samples.blocks import iterate_blocks
+
+Array = Any
+
+# Squares of the data, and one over them, have to be numbers of float64.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
+
+RESIDUE = 16 * float(np.finfo(np.float64).eps)
+"""What rounding alone may leave of constant data, relative to their size."""
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """How raw samples become the samples that learning sees."""
+
+    sample_shape: tuple[int, ...]
+    mean: Array
+    """Shape (P,); zero where the model is not centred."""
+    scale: Array | None
+    """Deviations of the slices, broadcastable to a sample; None where nothing is scaled."""
+    unit: float
+    """Root mean square of the centred, scaled data."""
+
+    @property
+    def divisor(self) -> Array | float:
+        """What a centred entry is divided by: a number, or shape (P,)."""
+        return self.unit if self.scale is None else self.unit * self.flat_scale
+
+    @property
+    def flat_scale(self) -> Array | float:
+        """The scale of every entry: one, or shape (P,)."""
+        if self.scale is None:
+            return 1.0
+        xp = array_namespace(self.scale)
+        return xp.reshape(xp.broadcast_to(self.scale, self.sample_shape), (-1,))
+
+    @property
+    def log_volume(self) -> float:
+        """Nats by which a normalized sample's log-density exceeds the raw sample's."""
+        total = prod(self.sample_shape) * log(self.unit)
+        if self.scale is None:
+            return total
+        xp = array_namespace(self.scale)
+        return total + float(xp.sum(xp.log(self.flat_scale)))
+
+
+def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> Normalization:
+    """Normalization of an array of samples; the normalized data have mean square one.
+
+    Means and sums of squares of blocks are merged (Chan, Golub and LeVeque 1979), so that a large
+    mean costs no digits.
+    """
+    xp = array_namespace(X)
+    n_samples, sample_shape = X.shape[0], tuple(X.shape[1:])
+    mean = xp.zeros(prod(sample_shape), dtype=xp.float64)
+    squares = xp.zeros_like(mean)
+    seen = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in iterate_blocks(X, xp.float64):
+            count = block.shape[0]
+            if center:
+                block_mean = xp.mean(block, axis=0)
+                block = block - block_mean
+                shift = block_mean - mean
+                squares = squares + shift**2 * (seen * count / (seen + count))
+                mean = mean + shift * (count / (seen + count))
+            squares = squares + xp.sum(block * block, axis=0)
+            seen += count
+        mean_square = float(xp.mean(squares)) / n_samples
+        size = mean_square + float(xp.mean(mean**2))
+    if not isfinite(size) or not SMALLEST_SQUARE < size < LARGEST_SQUARE:
+        raise ValueError(_explain(X))
+    if mean_square <= RESIDUE**2 * size:
+        raise ValueError(
+            "X has nothing left after centring: all of its samples are the same. "
+            "Check the data, or pass center=False."
+        )
+    scale = None
+    if scale_axes is not None:
+        scale = _deviations(xp.reshape(squares / n_samples, sample_shape), scale_axes)
+        flat = xp.reshape(xp.broadcast_to(scale, sample_shape), (-1,))
+        mean_square = float(xp.mean(squares / flat**2)) / n_samples
+    return Normalization(sample_shape, mean, scale, sqrt(mean_square))
+
+
+def _deviations(variances: Array, axes: tuple[int, ...]) -> Array:
+    """Deviation of each slice along the given axes; a constant slice keeps its unit."""
+    xp = array_namespace(variances)
+    others = tuple(axis for axis in range(variances.ndim) if axis not in axes)
+    pooled = xp.mean(variances, axis=others, keepdims=True) if others else variances
+    constant = pooled <= RESIDUE**2 * xp.max(pooled)
+    return xp.sqrt(xp.where(constant, xp.ones_like(pooled), pooled))
+
+
+def _explain(X: Array) -> str:
+    """Say what is wrong with data whose squares are no usable numbers."""
+    xp = array_namespace(X)
+    largest = 0.0
+    for index, block in enumerate(iterate_blocks(X, xp.float64)):
+        bad = ~xp.isfinite(block)
+        if bool(xp.any(bad)):
+            n_nan = int(xp.sum(xp.astype(xp.isnan(block), xp.int64)))
+            n_inf = int(xp.sum(xp.astype(bad, xp.int64))) - n_nan
+            where = "" if index == 0 else f" in block {index} of the samples"
+            return (
+                f"X contains NaN or infinity: {n_nan} NaN and {n_inf} infinite values were found"
+                f"{where}. Missing entries are not supported yet: drop or fill them first."
+            )
+        largest = max(largest, float(xp.max(xp.abs(block))))
+    if largest == 0:
+        return "X is zero everywhere: there is nothing to learn."
+    return (
+        f"X has values of size {largest:.3g}, whose squares float64 cannot hold. "
+        "Rescale the data first, for example to unit deviation."
+    )
