@@ -23,6 +23,7 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     sample_shape_: tuple[int, ...]
     n_features_in_: int
+    feature_names_in_: Array
 
     def _samples_to_fit(self, X: Any, min_samples: int = 2) -> Array:
         """Check the training samples; nothing is stored yet."""
@@ -36,34 +37,35 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @staticmethod
     def _input_attributes(X: Any, samples: Array) -> dict[str, Any]:
-        """Fitted attributes that describe the input."""
+        """Fitted attributes that describe the input; column names are None where it has none."""
         shape = tuple(int(size) for size in samples.shape[1:])
+        input_shape = tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape
+        reader = BaseEstimator()
+        if len(input_shape) == 2:
+            validate_data(reader, X, skip_check_array=True)
         return {
             "sample_shape_": shape,
             "n_features_in_": prod(shape),
-            "_input_shape": tuple(int(size) for size in _shape(X)[1:]),
+            "feature_names_in_": getattr(reader, "feature_names_in_", None),
+            "_input_shape": tuple(int(size) for size in input_shape[1:]),
         }
 
-    def _record(self, X: Any, attributes: dict[str, Any]) -> None:
-        """Store fitted attributes and column names: the last act of a fit that succeeded."""
-        if len(_shape(X)) == 2:
-            validate_data(self, X, reset=True, skip_check_array=True)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-        for name, value in attributes.items():
-            setattr(self, name, value)
+    def _record(self, attributes: dict[str, Any]) -> None:
+        """Store fitted attributes in one step: the last act of a fit that succeeded."""
+        self.__dict__.update(attributes)
+        if attributes["feature_names_in_"] is None:
+            del self.feature_names_in_
 
     def _record_input(self, X: Any, samples: Array) -> None:
         """Store what describes the input alone."""
-        self._record(X, self._input_attributes(X, samples))
+        self._record(self._input_attributes(X, samples))
 
     def _new_samples(self, X: Any) -> Array:
         """Check samples to transform against those that were fitted."""
         check_is_fitted(self)
-        shape = _shape(X)
-        if len(shape) == 2 and self.n_features_in_ == shape[1]:
-            validate_data(self, X, reset=False, skip_check_array=True)
         samples = as_array(X)
+        if samples.ndim == 2 and samples.shape[1] == self.n_features_in_:
+            validate_data(self, X, reset=False, skip_check_array=True)
         if samples.ndim == 2 and samples.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {samples.shape[1]} features, but {type(self).__name__} is expecting "
@@ -81,8 +83,3 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _shape(X: Any) -> tuple[int, ...]:
-    """Shape of anything that can become an array; arrays are not copied for it."""
-    return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tenvec.kruskal import contract_sample, khatri_rao
-from tenvec.samples.array import largest_offset
+from tenvec.samples.array import FOLDED_UNITS, largest_offset
 from tenvec.samples.blocks import iterate_blocks
 
 Array = Any
@@ -51,17 +51,18 @@ class Model:
 
     def feature_scale(self, whiten: float) -> Array:
         """What partial whitening multiplies each posterior mean by."""
-        alive = self.variances > 0
-        return np.where(alive, np.where(alive, self.variances, 1.0) ** ((1 - whiten) / 2), 0.0)
+        return self.variances ** ((1 - whiten) / 2)
 
     def posterior_means(self, samples: Array) -> Array:
         """``u`` of each sample (eq. 13), in the samples' float type."""
         dtype = np.float32 if samples.dtype in (np.float16, np.float32) else np.float64
+        smallest, largest = FOLDED_UNITS
+        in_range = smallest < self._spread() < largest
         with np.errstate(invalid="ignore", over="ignore"):
             if samples.shape[0] < self.component_factor.shape[0]:
                 means = self._few_correlations(samples)
             else:
-                means = self._many_correlations(samples, dtype)
+                means = self._many_correlations(samples, dtype if in_range else np.float64)
             means = means / (self.variances + self.noise_variance).astype(means.dtype)
         if not np.all(np.isfinite(means)):
             raise ValueError(NOT_FINITE)
@@ -103,19 +104,23 @@ class Model:
     def _offset(self) -> float:
         """Root mean square of the mean over that of the centred data."""
         mean = self.mean.reshape(-1) / self.flat_scale
-        spread = np.sum(self.variances) / mean.size + self.noise_variance
-        return float(np.sqrt(np.mean(mean**2) / spread))
+        return float(np.sqrt(np.mean(mean**2)) / self._spread())
+
+    def _spread(self) -> float:
+        """Root mean square of the centred, scaled data, as the model has it."""
+        return float(np.sqrt(np.sum(self.variances) / self.mean.size + self.noise_variance))
 
     def log_likelihood(self, samples: Array) -> Array:
         """``ln N(x | mean, BᵀB + σ²I)`` of each sample by the Woodbury form, in float64."""
-        basis = self.basis()
         noise = self.noise_variance
+        # Divided first: squares of products with raw units would leave the range of float64.
+        basis = self.basis() / np.sqrt(self.variances + noise)
         squares = np.empty(samples.shape[0])
         start = 0
         with np.errstate(invalid="ignore", over="ignore"):
             for block in iterate_blocks(samples, np.float64):
                 centred = (block - self.mean.reshape(-1)) / self.flat_scale
-                explained = (centred @ basis) ** 2 @ (1 / (self.variances + noise))
+                explained = np.sum((centred @ basis) ** 2, axis=1)
                 stop = start + block.shape[0]
                 squares[start:stop] = np.einsum("ij,ij->i", centred, centred) - explained
                 start = stop

@@ -7,7 +7,7 @@ fastest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -100,6 +100,30 @@ def contract_sample(sample: Array, factors: Sequence[Array]) -> Array:
     if leading:
         partial = partial * khatri_rao(leading)
     return xp.sum(partial, axis=0)
+
+
+def mode_products(stack: Array, factors: list[Array]) -> Iterator[tuple[int, Array]]:
+    """The MTTKRP of one mode after the other, shape ``(D_n, R)`` each.
+
+    ``stack`` has shape ``(R, D_1⋯D_N)``: with ``AᵀX`` (``A`` the factor of the sample mode) these
+    are the products of an alternating least squares sweep. A factor that the caller replaces in
+    the list ``factors`` before the next turn counts from then on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> factors = [np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])]
+    >>> for mode, product in mode_products(np.array([[3.0, 4.0, 6.0, 8.0]]), factors):
+    ...     print(mode, product.ravel())
+    0 [25. 50.]
+    1 [15. 20.]
+    """
+    xp = array_namespace(stack)
+    for mode in range(len(factors)):
+        stack = xp.reshape(stack, (stack.shape[0], factors[mode].shape[0], -1))
+        yield mode, contract_trailing(stack, factors[mode + 1 :]).T
+        if mode + 1 < len(factors):
+            stack = contract_leading(stack, factors[mode])
 
 
 def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], Array]:

@@ -3,7 +3,8 @@
 A file is a safetensors file (8 bytes with the header's length, a JSON header, raw arrays). Its
 metadata has one entry, ``tenvec``: JSON text with the format's version, the class, settings, fitted
 attributes, library versions and a SHA-256 checksum of the whole file, computed with the checksum's
-own digits set to zero.
+own digits set to zero. The version and the checksum keep their place and meaning in every version
+of the format. The checksum tells damage, not forgery.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import warnings
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import safetensors
+import scipy
+import sklearn
 from safetensors import numpy as safetensors_numpy
 
 FORMAT_VERSION = 1
@@ -31,8 +34,23 @@ MODULES = {
 }
 """Classes that a file may name, and where they are; nothing else is ever imported."""
 
-_NO_CHECKSUM = "0" * 64
+_NO_CHECKSUM = b"0" * 64
 _PREFIX = b'\\"checksum\\": \\"sha256:'  # as JSON text within JSON
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    safetensors.SafetensorError,
+)
+"""What foreign or forged content makes of the steps that read it."""
+
+_NUMERIC = {"bool", "float16", "float32", "float64"} | {
+    f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)
+}
+"""Types of arrays that every reader of safetensors knows."""
 
 
 class ModelFileError(ValueError):
@@ -41,6 +59,8 @@ class ModelFileError(ValueError):
 
 def save(model: Any, path: Any, *, overwrite: bool = False) -> None:
     """Write a fitted model; the file appears whole or not at all.
+
+    Settings and fitted attributes are written; ``set_output`` and callbacks are not.
 
     Parameters
     ----------
@@ -51,15 +71,19 @@ def save(model: Any, path: Any, *, overwrite: bool = False) -> None:
     overwrite : bool, default=False
         Whether a file of that name may be replaced.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays one
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder: create it first.")
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists: pass overwrite=True to replace it.")
     content = _to_bytes(model)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    draft = path.with_name(f".tenvec-{secrets.token_hex(8)}.tmp")
     try:
         with open(draft, "xb") as file:
+            if path.exists():
+                shutil.copymode(path, draft)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -97,15 +121,14 @@ def load(path: Any) -> Any:
     """
     path = Path(path)
     with open(path, "rb") as file:
-        _check_extents(path, file)
+        header = _header(path, file)
         file.seek(0)
         content = file.read()
-    description = _description(path, content)
-    _check_checksum(path, content, description)
+    description = _description(path, header)
+    _check_integrity(path, content, description)
     try:
-        tensors = safetensors_numpy.load(content)
-        return _from_description(description, tensors)
-    except (safetensors.SafetensorError, KeyError, TypeError, AttributeError) as error:
+        return _from_description(description, safetensors_numpy.load(content))
+    except _MALFORMED as error:
         raise ModelFileError(f"{path} is not a valid model file: {error}") from error
 
 
@@ -128,23 +151,24 @@ def _to_bytes(model: Any) -> bytes:
     fitted = {key: value for key, value in vars(model).items() if _is_fitted_attribute(key)}
     description = {
         "format_version": FORMAT_VERSION,
-        "checksum": f"sha256:{_NO_CHECKSUM}",
+        "checksum": f"sha256:{_NO_CHECKSUM.decode()}",
         "class": name,
         "params": {key: _encode(value, f"params.{key}", tensors) for key, value in params.items()},
         "fitted": {key: _encode(value, f"fitted.{key}", tensors) for key, value in fitted.items()},
         "libraries": {
-            package: version(package) for package in ("tenvec", "numpy", "scipy", "scikit-learn")
+            "tenvec": import_module("tenvec").__version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
         },
     }
-    text = json.dumps(description, allow_nan=True)
-    content = safetensors_numpy.save(tensors, {"tenvec": text})
-    return content.replace(
-        _PREFIX + _NO_CHECKSUM.encode(), _PREFIX + hashlib.sha256(content).hexdigest().encode(), 1
-    )
+    content = safetensors_numpy.save(tensors, {"tenvec": json.dumps(description)})
+    digits = hashlib.sha256(content).hexdigest().encode()
+    return content.replace(_PREFIX + _NO_CHECKSUM, _PREFIX + digits, 1)
 
 
-def _check_extents(path: Path, file: Any) -> None:
-    """Compare the sizes that the header announces with the file's, before anything is read."""
+def _header(path: Path, file: Any) -> dict[str, Any]:
+    """The header, once the sizes it announces agree with the file's: nothing large is read yet."""
     size = os.fstat(file.fileno()).st_size
     start = file.read(8)
     length = int.from_bytes(start, "little")
@@ -155,45 +179,47 @@ def _check_extents(path: Path, file: Any) -> None:
         )
     try:
         header = json.loads(file.read(length).decode())
-        header.pop("__metadata__", None)
-        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
-        announced = 8 + length + int(end)
-    except (ValueError, AttributeError, KeyError, TypeError, IndexError, RecursionError) as error:
+        entries = [entry for name, entry in header.items() if name != "__metadata__"]
+        end = max((int(entry["data_offsets"][1]) for entry in entries), default=0)
+    except _MALFORMED as error:
         raise ModelFileError(f"{path} is not a model file, or is damaged: {error!r}.") from error
-    if announced != size:
+    if 8 + length + end != size:
         raise ModelFileError(
-            f"{path} is damaged or cut off: its header announces {announced} bytes, it has {size}."
+            f"{path} is damaged or cut off: its header announces {8 + length + end} bytes, "
+            f"it has {size}."
         )
+    return dict(header)
 
 
-def _description(path: Path, content: bytes) -> dict[str, Any]:
-    length = int.from_bytes(content[:8], "little")
-    metadata = json.loads(content[8 : 8 + length].decode()).get("__metadata__")
+def _description(path: Path, header: dict[str, Any]) -> dict[str, Any]:
+    metadata = header.get("__metadata__")
     text = metadata.get("tenvec") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise ModelFileError(
             f"{path} is a safetensors file, but not a model that this library wrote."
         )
     try:
-        description = json.loads(text)
-        format_version = int(description["format_version"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return dict(json.loads(text))
+    except _MALFORMED as error:
         raise ModelFileError(f"{path} is damaged: {error!r}.") from error
-    if format_version > FORMAT_VERSION:
+
+
+def _check_integrity(path: Path, content: bytes, description: dict[str, Any]) -> None:
+    stated = str(description.get("checksum")).removeprefix("sha256:").encode(errors="replace")
+    blank = content.replace(_PREFIX + stated, _PREFIX + _NO_CHECKSUM, 1)
+    intact = hashlib.sha256(blank).hexdigest().encode() == stated
+    version = description.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format version {format_version}; this version of tenvec reads up to "
-            f"{FORMAT_VERSION}. Upgrade tenvec to read it."
+            f"{path} {'has' if intact else 'is damaged, or has'} format version {version}; this "
+            f"version of tenvec reads up to {FORMAT_VERSION}. Upgrade tenvec to read it."
         )
-    return dict(description)
-
-
-def _check_checksum(path: Path, content: bytes, description: dict[str, Any]) -> None:
-    stated = str(description.get("checksum")).removeprefix("sha256:").encode()
-    blank = content.replace(_PREFIX + stated, _PREFIX + _NO_CHECKSUM.encode(), 1)
-    if hashlib.sha256(blank).hexdigest().encode() != stated:
+    if not intact:
         raise ModelFileError(
             f"{path} is damaged: its content does not match its checksum. Use another copy."
         )
+    if version != FORMAT_VERSION:
+        raise ModelFileError(f"{path} has format version {version!r}, which does not exist.")
 
 
 def _from_description(description: dict[str, Any], tensors: dict[str, Any]) -> Any:
@@ -205,31 +231,33 @@ def _from_description(description: dict[str, Any], tensors: dict[str, Any]) -> A
     cls = getattr(import_module(MODULES[name]), name)
     model = cls(**{key: _decode(value, tensors) for key, value in description["params"].items()})
     for key, value in description["fitted"].items():
-        if not _is_fitted_attribute(key):
+        if not _is_fitted_attribute(key) or hasattr(cls, key):
             raise ModelFileError(f"the file names {key!r}, which is no fitted attribute.")
         setattr(model, key, _decode(value, tensors))
     return model
 
 
 def _is_fitted_attribute(name: str) -> bool:
-    return not name.startswith("__") and (name.endswith("_") or name == "_input_shape")
+    return (name.endswith("_") and not name.startswith("_")) or name == "_input_shape"
 
 
 def _encode(value: Any, name: str, tensors: dict[str, Any]) -> Any:
     """A value as JSON, its arrays moved to ``tensors``."""
-    if isinstance(value, np.ndarray):
-        if value.dtype == object:
-            return {"strings": [str(item) for item in value]}
-        tensors[name] = np.ascontiguousarray(value)
-        # Arrays without dimensions come back as such.
-        return {"tensor": name, "shape": list(value.shape)}
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_encode(item, f"{name}.{i}", tensors) for i, item in enumerate(value)]}
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.name in _NUMERIC:
+            tensors[name] = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+            # Arrays without dimensions come back as such.
+            return {"tensor": name, "shape": list(value.shape)}
+        if value.ndim == 1 and all(isinstance(item, str) for item in value):
+            return {"strings": [str(item) for item in value]}
+        raise TypeError(f"{name} is an array of {value.dtype}, which a model file cannot hold.")
     raise TypeError(f"{name} is a {type(value).__name__}, which a model file cannot hold.")
 
 

@@ -31,37 +31,34 @@ logger = logging.getLogger("tenvec")
 class FitProgress:
     """The tree of a fit's tasks, fit → start → pass, for callbacks; does nothing without them."""
 
-    def __init__(self, estimator: Any, X: Any, n_init: int, max_iter: int) -> None:
-        self._estimator = estimator
-        self._X = X
+    def __init__(self, estimator: Any, X: Any, y: Any, n_init: int, max_iter: int) -> None:
+        self._given = {"estimator": estimator, "X": X, "y": y}
         self._max_iter = max_iter
         self.root: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self.root = estimator._init_callback_context(
                 max_subtasks=n_init, sequential_subtasks=False
             )
-            self.root.call_on_fit_task_begin(estimator=estimator, X=X)
+            self.root.call_on_fit_task_begin(**self._given)
 
     def begin_start(self, index: int) -> Any:
         """One start of the fit begins; returns its task."""
         if self.root is None:
             return None
         task = self.root.subcontext(task_name="start", task_id=index, max_subtasks=self._max_iter)
-        return task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+        return task.call_on_fit_task_begin(**self._given)
 
     def passed(self, start: Any, attributes: Callable[[], dict[str, Any]]) -> None:
         """A pass over the data is done; ``attributes`` are those of the estimator fitted so far."""
         if start is not None:
             task = start.subcontext(task_name="pass")
-            task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+            task.call_on_fit_task_begin(**self._given)
             self.end(task, attributes)
 
     def end(self, task: Any, attributes: Callable[[], dict[str, Any]]) -> None:
         """End a task."""
         if task is not None:
-            task.call_on_fit_task_end(
-                estimator=self._estimator, X=self._X, reconstruction_attributes=attributes
-            )
+            task.call_on_fit_task_end(**self._given, reconstruction_attributes=attributes)
 
 
 @contextmanager

@@ -32,15 +32,15 @@ class Settings:
     n_init: int
 
 
-def checked_settings(estimator: Any, order: int) -> Settings:
-    """Validate the parameters of a ``TBVDR`` for samples of the given order."""
+def checked_settings(estimator: Any, sample_shape: tuple[int, ...]) -> Settings:
+    """Validate the parameters of a ``TBVDR`` for samples of the given shape."""
     n_components = positive_integer(estimator.n_components, "n_components")
     rank = checked_rank(estimator.rank, n_components)
     init = estimator.init
     if isinstance(init, str):
         one_of(init, "init", ("svd", "normal", "uniform"))
     else:
-        init = checked_factors(init, order)
+        init = checked_factors(init, sample_shape)
         if init[1].shape[0] != n_components:
             raise ParameterError(
                 f"init has a component factor of {init[1].shape[0]} rows, but n_components="
@@ -55,13 +55,15 @@ def checked_settings(estimator: Any, order: int) -> Settings:
     prior = estimator.noise_prior
     if not isinstance(prior, tuple | list) or len(prior) != 2:
         raise ParameterError(f"noise_prior must be a pair (a, b) of numbers, got {prior!r}.")
+    if not isinstance(estimator.verbose, bool | np.bool_):
+        positive_integer(estimator.verbose, "verbose", minimum=0)
     return Settings(
         n_components=n_components,
         rank=2 * n_components if rank is None else rank,
         algorithm=one_of(estimator.algorithm, "algorithm", ("px-em", "em")),
         init=init,
         center=_flag(estimator.center, "center"),
-        scale_axes=checked_axes(estimator.scale, order),
+        scale_axes=checked_axes(estimator.scale, len(sample_shape)),
         whiten=checked_whiten(estimator.whiten),
         max_iter=positive_integer(estimator.max_iter, "max_iter"),
         tol=real_number(estimator.tol, "tol", 0.0),
@@ -117,23 +119,29 @@ def checked_axes(scale: Any, order: int) -> tuple[int, ...] | None:
     return tuple(sorted(checked))
 
 
-def checked_factors(init: Any, order: int) -> Start:
-    """The parameter ``init`` as copies of factors that fit together."""
+def checked_factors(init: Any, sample_shape: tuple[int, ...]) -> Start:
+    """The parameter ``init`` as copies of factors that fit together, and fit the samples."""
     try:
         mode_factors, component_factor = init
-        factors = [np.array(factor, dtype=np.float64) for factor in mode_factors]
-        wh = np.array(component_factor, dtype=np.float64)
+        *factors, wh = (_real_matrix(factor) for factor in [*mode_factors, component_factor])
     except (TypeError, ValueError) as error:
         raise ParameterError(
             "init must be 'svd', 'normal', 'uniform' or a pair (mode_factors, component_factor) "
             f"of numeric matrices, got {type(init).__name__}."
         ) from error
     shapes = [factor.shape for factor in [*factors, wh]]
-    if len(factors) != order or any(len(s) != 2 or s[1] != wh.shape[-1] for s in shapes):
+    wanted = [(size, wh.shape[-1] if wh.ndim else 0) for size in sample_shape]
+    if shapes[:-1] != wanted or wh.ndim != 2 or wh.size == 0:
         raise ParameterError(
-            f"init needs {order} mode factors and a component factor, matrices with one number of "
-            f"columns (the rank); got shapes {shapes}."
+            f"init needs a mode factor of shape (size, rank) for each size of samples of shape "
+            f"{sample_shape}, and a component factor of shape (n_components, rank); got shapes "
+            f"{shapes}."
         )
     if not all(np.all(np.isfinite(factor)) for factor in [*factors, wh]):
         raise ParameterError("init contains NaN or infinity.")
     return factors, wh
+
+
+def _real_matrix(value: Any) -> Array:
+    """A copy in float64; unlike NumPy's conversion it does not drop imaginary parts."""
+    return np.array(value).astype(np.float64, casting="same_kind")

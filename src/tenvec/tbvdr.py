@@ -204,7 +204,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
             The fitted estimator. A fit that is interrupted or fails leaves it as it was.
         """
         data = self._samples_to_fit(X)
-        settings = checked_settings(self, data.ndim - 1)
+        settings = checked_settings(self, data.shape[1:])
         generator = check_random_state(self.random_state)
         normalization = measure(data, center=settings.center, scale_axes=settings.scale_axes)
         samples = _source(data, settings, normalization)
@@ -212,7 +212,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         seeds = generator.randint(2**31 - 1, size=settings.n_init)
         shapes = self._input_attributes(X, data)
         fitted = partial(_fitted_attributes, settings, normalization, prior, data.shape[0], shapes)
-        progress = FitProgress(self, X, settings.n_init, settings.max_iter)
+        progress = FitProgress(self, X, y, settings.n_init, settings.max_iter)
 
         def run(index: int) -> Result:
             factors, wh = start(
@@ -237,14 +237,15 @@ class TBVDR(CallbackSupport, SampleTransformer):
             )
 
         with logged(self.verbose):
-            results = Parallel(prefer="threads")(
+            results = Parallel(require="sharedmem")(
                 delayed(run)(index) for index in range(settings.n_init)
             )
         best = max(results, key=lambda result: result.bounds[-1])
         attributes = fitted(best)
         progress.end(progress.root, lambda: attributes)
-        self._record(X, attributes)
-        self._warn(best, settings)
+        # First, because a program may turn warnings into errors.
+        self._warn(best, settings, normalization.mean.shape[0])
+        self._record(attributes)
         return self
 
     def _run(
@@ -278,12 +279,13 @@ class TBVDR(CallbackSupport, SampleTransformer):
             )
         return result
 
-    def _warn(self, result: Result, settings: Settings) -> None:
-        surplus = int(np.sum(self.explained_variance_ == 0))
-        if surplus:
+    @staticmethod
+    def _warn(result: Result, settings: Settings, n_entries: int) -> None:
+        surplus = settings.n_components - min(settings.rank, n_entries)
+        if surplus > 0:
             warnings.warn(
                 f"{surplus} of {settings.n_components} features are zero: a basis of rank "
-                f"{settings.rank} on {self.n_features_in_} entries carries no more. "
+                f"{settings.rank} on {n_entries} entries carries no more. "
                 "Lower n_components or raise rank.",
                 UserWarning,
                 stacklevel=4,
@@ -374,13 +376,12 @@ class TBVDR(CallbackSupport, SampleTransformer):
         means : array of shape (n_samples, K)
             What :meth:`transform` returns.
         covariances : array of shape (n_samples, K, K)
-            A read-only view of one matrix where all samples share it.
+            Always float64; a read-only view of one matrix where all samples share it.
         """
         means = self._features(self._new_samples(X))
         model = self._model
         variances = model.noise_variance / (model.variances + model.noise_variance)
         covariance = np.diag(variances * model.feature_scale(self.whiten_) ** 2)
-        covariance = covariance.astype(means.dtype, copy=False)
         return means, np.broadcast_to(covariance, (means.shape[0], *covariance.shape))
 
     def inverse_transform(self, X: Any) -> Array:
@@ -410,6 +411,8 @@ class TBVDR(CallbackSupport, SampleTransformer):
                 f"{self.n_components_}) are expected: what transform returns."
             )
         scale = self._model.feature_scale(self.whiten_)
+        if not np.all(np.isfinite(features)):
+            raise ValueError("X contains NaN or infinity: features have to be finite.")
         return np.where(scale > 0, features / np.where(scale > 0, scale, 1.0), 0.0)
 
     def score_samples(self, X: Any) -> Array:

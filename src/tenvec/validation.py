@@ -24,10 +24,10 @@ def as_array(X: Any, name: str = "X") -> Array:
             f"{name} is a sparse matrix ({type(X).__name__}), but dense samples are needed. "
             f"Convert it with {name}.toarray()."
         )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and np.any(np.ma.getmaskarray(X)):
         raise ValueError(
-            f"{name} is a masked array with {int(np.ma.count_masked(X))} masked entries, and "
-            "missing entries are not supported yet: drop or fill them first."
+            f"{name} is a masked array with {int(np.sum(np.ma.getmaskarray(X)))} masked entries, "
+            "and missing entries are not supported yet: drop or fill them first."
         )
     try:
         array = np.asarray(X)
@@ -55,12 +55,13 @@ def as_array(X: Any, name: str = "X") -> Array:
         )
     if array.shape[0] == 0:
         raise ValueError(
-            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
+            f"{name} is empty: Found array with 0 sample(s) (shape={array.shape}) while a minimum "
+            "of 1 is required."
         )
     if prod(array.shape[1:]) == 0:
         raise ValueError(
-            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
-            "required: every axis of a sample needs at least one entry."
+            f"{name} is empty: Found array with 0 feature(s) (shape={array.shape}) while a minimum "
+            "of 1 is required: every axis of a sample needs at least one entry."
         )
     return array
 
@@ -70,14 +71,15 @@ def _from_objects(array: Array, name: str) -> Array:
         if any(isinstance(value, complex) for value in array.flat):
             return array.astype(np.complex128)
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if any(isinstance(value, Sequence | np.ndarray) for value in array.flat) and not any(
             isinstance(value, str) for value in array.flat
         ):
             raise ValueError(
                 f"{name} is ragged: its samples differ in shape. Pad or crop them to one shape."
             ) from error
-        raise type(error)(
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
             f"{name} holds objects that are no numbers; argument must be a string or a real "
             f"number, numeric data are needed ({error})."
         ) from error
@@ -120,10 +122,11 @@ def real_number(value: Any, name: str, low: float, high: float = float("inf")) -
     """A finite number between two bounds, both included."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ParameterError(f"{name} must be a number, got {value!r} ({type(value).__name__}).")
-    if not low <= value <= high or value == float("inf"):
+    number = float(value)
+    if not low <= number <= high or number == float("inf"):
         limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
         raise ParameterError(f"{name} must be finite and {limits}, got {value}.")
-    return float(value)
+    return number
 
 
 def one_of(value: Any, name: str, options: Sequence[str]) -> str:

@@ -41,8 +41,18 @@ class Moments:
         return self.of_means + self.n_samples * self.covariance
 
 
-def posterior_covariance(parameters: Parameters) -> tuple[Array, Array]:
-    """``Σ = (I + ρ̄ S_W)⁻¹`` (eqs. 5 and 14 of the paper) and ``ln|Σ|``."""
+@dataclass(frozen=True)
+class Posterior:
+    """``Q(h)`` as a function of the sample: ``u = ρ̄ Σ Wʰ Zᵀ y`` and ``Σ``."""
+
+    covariance: Array
+    log_det_covariance: Array
+    weights: Array
+    """``ρ̄ Σ Wʰ``, shape (K, R)."""
+
+
+def posterior(parameters: Parameters) -> Posterior:
+    """``Σ = (I + ρ̄ S_W)⁻¹`` (eqs. 5 and 14 of the paper), and what maps samples to means."""
     gram = parameters.precision * parameters.basis_gram()
     xp = array_namespace(gram)
     n_components = gram.shape[0]
@@ -53,20 +63,19 @@ def posterior_covariance(parameters: Parameters) -> tuple[Array, Array]:
     precision = gram + one * xp.eye(n_components, dtype=gram.dtype)
     root = xp.linalg.cholesky(precision)
     covariance = xp.linalg.inv(precision)
-    log_det = -2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
-    return (covariance + covariance.T) / 2, log_det
-
-
-def projection(parameters: Parameters, covariance: Array) -> Array:
-    """The matrix (P, K) that maps normalized samples to posterior means, ``ρ̄ Bᵀ Σ``."""
-    small = parameters.component_factor.T @ (parameters.precision * covariance)
-    return khatri_rao(parameters.mode_factors) @ small
+    return Posterior(
+        covariance=(covariance + covariance.T) / 2,
+        log_det_covariance=-2 * xp.sum(xp.log(xp.linalg.diagonal(root))),
+        # A solve, not a product with Σ: with more features than the basis carries and little
+        # noise, entries of Σ near one hide the small variances that the means need.
+        weights=xp.linalg.solve(precision, parameters.precision * parameters.component_factor),
+    )
 
 
 def expectation(samples: Samples, parameters: Parameters) -> Moments:
     """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14)."""
-    covariance, log_det = posterior_covariance(parameters)
-    with_data, of_means = samples.moments(projection(parameters, covariance))
+    q = posterior(parameters)
+    with_data, of_means = samples.moments(khatri_rao(parameters.mode_factors) @ q.weights.T)
     return Moments(
         n_samples=samples.n_samples,
         n_entries=int(with_data.shape[1]),
@@ -74,6 +83,6 @@ def expectation(samples: Samples, parameters: Parameters) -> Moments:
         rounding=samples.rounding,
         with_data=with_data,
         of_means=of_means,
-        covariance=covariance,
-        log_det_covariance=log_det,
+        covariance=q.covariance,
+        log_det_covariance=q.log_det_covariance,
     )

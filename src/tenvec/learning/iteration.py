@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol
 
@@ -28,6 +28,8 @@ class Step:
     score: float
     at_rounding: bool
     """The error left cannot be told from rounding."""
+    rounding: float
+    """What rounding may do to the bound."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class VariationalEM:
             bound=float(bound),
             score=float(fit.reconstruction_score(moments)),
             at_rounding=bool(error <= error_floor(moments)),
+            rounding=bound_rounding(moments, error),
         )
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
@@ -117,6 +120,7 @@ class ParameterExpandedEM:
             bound=float(bound + gain),
             score=float(fit.reconstruction_score(moments)),
             at_rounding=bool(error <= error_floor(moments)),
+            rounding=bound_rounding(moments, error),
         )
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
@@ -140,6 +144,13 @@ def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
     return root.T @ wh, gain
 
 
+def bound_rounding(moments: Moments, expected_error: Array) -> float:
+    """Nats by which rounding may move the bound: ``4 eps · MP · ‖Y‖²/ψ``."""
+    n_values = moments.n_samples * moments.n_entries
+    ratio = moments.sum_of_squares / float(expected_error)
+    return 4 * moments.rounding * n_values * ratio
+
+
 def iterate(
     samples: Samples,
     parameters: Parameters,
@@ -154,9 +165,14 @@ def iterate(
     n_values = samples.n_samples * prod(samples.sample_shape)
     bounds: list[float] = []
     scores: list[float] = []
+    allowed = 0.0
     for number in range(1, max_iter + 1):
         step = algorithm.step(samples, parameters)
-        parameters = step.parameters
+        if bounds and step.bound < bounds[-1] - max(step.rounding, allowed):
+            # Exact steps never lower the bound: what is left to learn is below rounding.
+            reason = f"the noise left cannot be told from rounding, after {number - 1} passes"
+            return replace(result, converged=True, reason=reason, at_rounding=True)
+        parameters, allowed = step.parameters, step.rounding
         bounds.append(step.bound)
         scores.append(step.score)
         verdict = algorithm.verdict(bounds, scores, n_values)

@@ -12,7 +12,7 @@ from tenvec.learning.expectation import Moments
 
 Array = Any
 
-PROXIMITY = 1e-11
+PROXIMITY = 1e-13
 """Weight of the old factor in a solve, relative to the diagonal of its normal matrix.
 
 It keeps the solve legal where the normal matrix is singular (more CP columns than entries, one

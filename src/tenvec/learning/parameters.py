@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from array_api_compat import array_namespace
@@ -60,20 +61,16 @@ def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
     factors = [xp.take(factor, order, axis=1) for factor in factors]
     wh = xp.take(wh, order, axis=1)
 
-    # An eigenvector's rounding is relative to the largest eigenvalue: the QR of Lᵀ W would keep
-    # more digits of tiny components, but those carry less than rounding of the data.
     variances, rotation = xp.linalg.eigh(_symmetric(wh @ gram(factors) @ wh.T))
     variances = xp.flip(variances)
     rotation = xp.flip(rotation, axis=1)
     wh = rotation.T @ wh
     wh = wh * _signs_of_largest(wh.T)[:, None]
     # Components beyond what the CP columns or the entries span are zero, not rounding.
-    n_entries = 1
-    for factor in factors:
-        n_entries *= factor.shape[0]
-    capacity = min(wh.shape[1], n_entries)
-    index = xp.arange(wh.shape[0])
-    alive = (index < capacity) & (variances > variances[0] * 1e-30)
+    n_components, rank = wh.shape
+    capacity = min(rank, prod(factor.shape[0] for factor in factors))
+    rounding = n_components * xp.finfo(variances.dtype).eps * variances[0]
+    alive = (xp.arange(n_components) < capacity) & (variances > rounding)
     variances = xp.where(alive, variances, xp.zeros_like(variances))
     wh = xp.where(alive[:, None], wh, xp.zeros_like(wh))
     return Parameters(tuple(factors), wh, parameters.precision), variances

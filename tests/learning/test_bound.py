@@ -1,0 +1,68 @@
+"""The bound never falls, whatever the sizes, the noise, the dtype and the algorithm."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tenvec import TBVDR
+from tests.literal import plant
+
+# (sample shape, K, R, M): orders 1 to 4, then R > P, R > K on vectors, M < K, sizes of one.
+SIZES = [
+    ((6,), 3, 3, 20),
+    ((5, 4), 3, 4, 20),
+    ((4, 3, 3), 2, 5, 15),
+    ((3, 2, 3, 2), 3, 4, 15),
+    ((3, 2), 3, 9, 12),
+    ((5,), 2, 7, 12),
+    ((4, 4), 7, 8, 5),
+    ((1, 5, 1), 4, 2, 2),
+]
+
+
+def falls_beyond_rounding(model, samples):
+    """Largest fall of the bound, in units of what rounding may cost."""
+    centred = samples - model.mean_ if model.center else samples
+    squares = float(np.sum(centred.astype(np.float64) ** 2))
+    eps = np.finfo(samples.dtype).eps
+    # 4 eps · MP · ‖Y‖² / ψ, with ψ = MP / ρ̄
+    allowed = 4 * eps * squares / model.noise_variance_ + 1e-9
+    return -np.min(np.diff(model.lower_bounds_), initial=0.0) / allowed
+
+
+@pytest.mark.parametrize("algorithm", ["px-em", "em"])
+@pytest.mark.parametrize("seed", range(50))
+def test_the_bound_never_falls(seed, algorithm):
+    rng = np.random.default_rng(seed)
+    snr = (0.1, 3, 30, 300)[seed % 4]
+    dtype = (np.float64, np.float32)[seed // 4 % 2]
+    for shape, k, rank, n_samples in SIZES:
+        samples = plant(rng, n_samples, shape, k, rank, snr).samples.astype(dtype)
+        model = TBVDR(
+            k,
+            rank=rank,
+            algorithm=algorithm,
+            init=("svd", "normal", "uniform")[seed % 3],
+            center=bool(seed % 5),
+            n_sweeps=(10, 1)[seed // 8 % 2],
+            max_iter=40,
+            tol=0,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            # Some of these sizes leave no noise, or more features than the basis carries.
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(samples)
+        assert np.all(np.isfinite(model.lower_bounds_))
+        # Learning ends early only where two samples leave no noise at all.
+        assert model.n_iter_ == 40 or n_samples == 2
+        assert falls_beyond_rounding(model, samples) <= 1, (shape, k, rank, n_samples, snr)
+
+
+def test_the_check_can_fail():
+    rng = np.random.default_rng(0)
+    samples = plant(rng, 20, (5, 4), 3, 4, 3.0).samples
+    model = TBVDR(3, rank=4, tol=0, max_iter=5).fit(samples)
+    model.lower_bounds_ = model.lower_bounds_[::-1]
+    assert falls_beyond_rounding(model, samples) > 1
