@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 from array_api_compat import array_namespace
 
-from tenvec.kruskal import gram
 from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
 from tenvec.learning.expectation import Moments, expectation
-from tenvec.learning.maximization import error_floor, fit_of, maximization
+from tenvec.learning.maximization import Fit, error_floor, fit_of, maximization
 from tenvec.learning.parameters import Parameters, balance
 from tenvec.samples import Samples
 
@@ -66,12 +65,7 @@ class VariationalEM:
     def step(self, samples: Samples, parameters: Parameters) -> Step:
         """E-step: ``Q(h)``, then ``Q(ρ)``; M-step: ``W¹ … Wᴺ``, then ``Wʰ``; e(t)."""
         moments = expectation(samples, parameters)
-        old = fit_of(
-            moments,
-            parameters.mode_factors,
-            parameters.component_factor,
-            gram(parameters.mode_factors),
-        )
+        old = fit_of(moments, parameters.mode_factors, parameters.component_factor)
         error = old.expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
@@ -83,7 +77,7 @@ class VariationalEM:
             bound=float(bound),
             score=float(fit.reconstruction_score(moments)),
             at_rounding=bool(error <= error_floor(moments)),
-            rounding=bound_rounding(moments, error),
+            rounding=bound_rounding(moments, fit, error),
         )
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
@@ -120,7 +114,7 @@ class ParameterExpandedEM:
             bound=float(bound + gain),
             score=float(fit.reconstruction_score(moments)),
             at_rounding=bool(error <= error_floor(moments)),
-            rounding=bound_rounding(moments, error),
+            rounding=bound_rounding(moments, fit, error),
         )
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
@@ -144,11 +138,14 @@ def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
     return root.T @ wh, gain
 
 
-def bound_rounding(moments: Moments, expected_error: Array) -> float:
-    """Nats by which rounding may move the bound: ``4 eps · MP · ‖Y‖²/ψ``."""
+def bound_rounding(moments: Moments, fit: Fit, expected_error: Array) -> float:
+    """Nats by which rounding may move the bound.
+
+    ``4 eps · MP · ‖Y‖²/ψ``, and more where rank-one terms far larger than the data cancel.
+    """
     n_values = moments.n_samples * moments.n_entries
-    ratio = moments.sum_of_squares / float(expected_error)
-    return 4 * moments.rounding * n_values * ratio
+    size = max(moments.sum_of_squares, float(fit.separate))
+    return 4 * moments.rounding * n_values * size / float(expected_error)
 
 
 def iterate(
@@ -165,10 +162,11 @@ def iterate(
     n_values = samples.n_samples * prod(samples.sample_shape)
     bounds: list[float] = []
     scores: list[float] = []
+    result: Result | None = None
     allowed = 0.0
     for number in range(1, max_iter + 1):
         step = algorithm.step(samples, parameters)
-        if bounds and step.bound < bounds[-1] - max(step.rounding, allowed):
+        if result is not None and step.bound < bounds[-1] - min(step.rounding, allowed):
             # Exact steps never lower the bound: what is left to learn is below rounding.
             reason = f"the noise left cannot be told from rounding, after {number - 1} passes"
             return replace(result, converged=True, reason=reason, at_rounding=True)
@@ -182,4 +180,6 @@ def iterate(
             report(number, result)
         if verdict is not None:
             break
+    if result is None:
+        raise ValueError("max_iter must be at least 1")
     return result

@@ -8,6 +8,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from tenvec.kruskal import contract_leading, contract_trailing, khatri_rao, normalize_columns
+from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
 
 Array = Any
@@ -31,6 +32,8 @@ class Fit:
     """``⟨UᵀU, S_W⟩``."""
     expected: Array
     """``⟨S, S_W⟩``."""
+    separate: Array
+    """The same for each rank-one term alone, summed: far larger where terms cancel."""
 
     def expected_error(self, moments: Moments) -> Array:
         """``ψ``: expected squared error over ``Q(h)``."""
@@ -97,24 +100,24 @@ def maximization(
             factors, weights = normalize_columns(factors)
             wh = wh * weights
         factors, wh, cross, gram = sweep(moments, second, factors, wh)
+    return tuple(factors), wh, _fit(moments, wh, gram, cross)
+
+
+def fit_of(moments: Moments, mode_factors: tuple[Array, ...], wh: Array) -> Fit:
+    """How well given factors explain given moments."""
+    cross = moments.with_data @ khatri_rao(mode_factors)
+    return _fit(moments, wh, gram_of(mode_factors), cross)
+
+
+def _fit(moments: Moments, wh: Array, gram: Array, cross: Array) -> Fit:
     xp = array_namespace(wh)
     basis_gram = wh @ gram @ wh.T
-    fit = Fit(
+    strengths = xp.sum(wh * (moments.second @ wh), axis=0)
+    return Fit(
         cross=xp.sum(cross * wh),
         explained=xp.sum(moments.of_means * basis_gram),
-        expected=xp.sum(second * basis_gram),
-    )
-    return tuple(factors), wh, fit
-
-
-def fit_of(moments: Moments, mode_factors: tuple[Array, ...], wh: Array, gram: Array) -> Fit:
-    """How well given factors explain given moments."""
-    xp = array_namespace(wh)
-    basis_gram = wh @ gram @ wh.T
-    return Fit(
-        cross=xp.sum((moments.with_data @ khatri_rao(mode_factors)) * wh),
-        explained=xp.sum(moments.of_means * basis_gram),
         expected=xp.sum(moments.second * basis_gram),
+        separate=xp.sum(strengths * xp.linalg.diagonal(gram)),
     )
 
 
