@@ -64,9 +64,10 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Check samples to transform against those that were fitted."""
         check_is_fitted(self)
         samples = as_array(X)
-        if samples.ndim == 2 and samples.shape[1] == self.n_features_in_:
+        fits = samples.ndim != 2 or samples.shape[1] == self.n_features_in_
+        if samples.ndim == 2 and (fits or hasattr(self, "feature_names_in_")):
             validate_data(self, X, reset=False, skip_check_array=True)
-        if samples.ndim == 2 and samples.shape[1] != self.n_features_in_:
+        if not fits:
             raise ValueError(
                 f"X has {samples.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input (samples of shape {self.sample_shape_})."

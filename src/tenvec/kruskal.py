@@ -97,9 +97,11 @@ def contract_sample(sample: Array, factors: Sequence[Array]) -> Array:
     xp = array_namespace(sample)
     *leading, last = factors
     partial = xp.reshape(sample, (-1, last.shape[0])) @ last
-    if leading:
-        partial = partial * khatri_rao(leading)
-    return xp.sum(partial, axis=0)
+    for factor in reversed(leading):
+        partial = xp.reshape(partial, (-1, *factor.shape))
+        partial *= factor
+        partial = xp.sum(partial, axis=1)
+    return partial[0, :]
 
 
 def mode_products(stack: Array, factors: list[Array]) -> Iterator[tuple[int, Array]]:

@@ -26,6 +26,7 @@ import sklearn
 from safetensors import numpy as safetensors_numpy
 
 FORMAT_VERSION = 1
+"""Raised by every change that an older reader would refuse or misread."""
 
 LARGEST_HEADER = 100 * 2**20
 
@@ -218,7 +219,7 @@ def _check_integrity(path: Path, content: bytes, description: dict[str, Any]) ->
         raise ModelFileError(
             f"{path} is damaged: its content does not match its checksum. Use another copy."
         )
-    if version != FORMAT_VERSION:
+    if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{path} has format version {version!r}, which does not exist.")
 
 

@@ -28,18 +28,35 @@ def with_callbacks(method: Method) -> Method:
 logger = logging.getLogger("tenvec")
 
 
+class Abandoned(Exception):
+    """Another start of the same fit failed or was interrupted."""
+
+
 class FitProgress:
-    """The tree of a fit's tasks, fit → start → pass, for callbacks; does nothing without them."""
+    """The tree of a fit's tasks, fit → start → pass, for callbacks where there are any."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, n_init: int, max_iter: int) -> None:
         self._given = {"estimator": estimator, "X": X, "y": y}
         self._max_iter = max_iter
+        self._abandoned = False
         self.root: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self.root = estimator._init_callback_context(
                 max_subtasks=n_init, sequential_subtasks=False
             )
             self.root.call_on_fit_task_begin(**self._given)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Where one start fails or is interrupted, the others end at their next pass.
+
+        Threads cannot be killed: they would go on to the last of their passes.
+        """
+        try:
+            yield
+        except BaseException:
+            self._abandoned = True
+            raise
 
     def begin_start(self, index: int) -> Any:
         """One start of the fit begins; returns its task."""
@@ -50,6 +67,8 @@ class FitProgress:
 
     def passed(self, start: Any, attributes: Callable[[], dict[str, Any]]) -> None:
         """A pass over the data is done; ``attributes`` are those of the estimator fitted so far."""
+        if self._abandoned:
+            raise Abandoned
         if start is not None:
             task = start.subcontext(task_name="pass")
             task.call_on_fit_task_begin(**self._given)

@@ -144,4 +144,4 @@ def checked_factors(init: Any, sample_shape: tuple[int, ...]) -> Start:
 
 def _real_matrix(value: Any) -> Array:
     """A copy in float64; unlike NumPy's conversion it does not drop imaginary parts."""
-    return np.array(value).astype(np.float64, casting="same_kind")
+    return np.array(value).astype(np.float64, order="C", casting="same_kind")

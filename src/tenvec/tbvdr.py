@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenvec import persistence
@@ -33,7 +32,7 @@ from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import SecondMoments, compression_pays
 from tenvec.samples.normalization import Normalization, measure
 from tenvec.settings import Settings, Start, checked_settings
-from tenvec.validation import as_array, positive_integer
+from tenvec.validation import ParameterError, as_array, positive_integer, random_generator
 
 Array = Any
 
@@ -205,7 +204,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         """
         data = self._samples_to_fit(X)
         settings = checked_settings(self, data.shape[1:])
-        generator = check_random_state(self.random_state)
+        generator = random_generator(self.random_state)
         normalization = measure(data, center=settings.center, scale_axes=settings.scale_axes)
         samples = _source(data, settings, normalization)
         prior, precision = _noise(settings, normalization)
@@ -236,7 +235,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
                 fitted,
             )
 
-        with logged(self.verbose):
+        with logged(self.verbose), progress.together():
             results = Parallel(require="sharedmem")(
                 delayed(run)(index) for index in range(settings.n_init)
             )
@@ -307,6 +306,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
 
     @property
     def _model(self) -> Model:
+        check_is_fitted(self)
         return Model(
             self.mode_factors_,
             self.component_factor_,
@@ -464,7 +464,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         """
         check_is_fitted(self)
         seed = self.random_state if random_state is None else random_state
-        flat = self._model.draw(positive_integer(n_samples, "n_samples"), check_random_state(seed))
+        flat = self._model.draw(positive_integer(n_samples, "n_samples"), random_generator(seed))
         return self._as_given(flat)
 
     def to_cp(self, X: Any) -> tuple[Array, list[Array]]:
@@ -517,7 +517,13 @@ def _noise(settings: Settings, normalization: Normalization) -> tuple[NoisePrior
         return NoisePrior(a, b), START_PRECISION
     # The paper counts b, and starts, in the data's own units.
     square = normalization.unit**2
-    return NoisePrior(a, b / square), a / b * square if a > 0 and b > 0 else START_PRECISION
+    precision = a / b * square if a > 0 and b > 0 else START_PRECISION
+    if not 0 < precision < float("inf"):
+        raise ParameterError(
+            f"noise_prior=({a:g}, {b:g}) puts the first noise precision, a / b, beyond the range "
+            "of float64: choose a and b closer to one another."
+        )
+    return NoisePrior(a, b / square), precision
 
 
 def _fitted_attributes(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 Array = Any
 
@@ -127,6 +128,15 @@ def real_number(value: Any, name: str, low: float, high: float = float("inf")) -
         limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
         raise ParameterError(f"{name} must be finite and {limits}, got {value}.")
     return number
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """The parameter ``random_state`` as a generator."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise ParameterError(f"random_state: {error}") from error
+    return generator
 
 
 def one_of(value: Any, name: str, options: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
+from scipy.linalg import qr
 
 from tenvec.kruskal import gram, khatri_rao
 from tenvec.samples import Samples
@@ -65,14 +66,14 @@ def leading_subspace(samples: Samples, k: int) -> tuple[Array, Array]:
     """
     n_entries = prod(samples.sample_shape)
     k = min(k, n_entries)
-    start = np.random.RandomState(0).standard_normal((n_entries, k))
-    basis = np.linalg.qr(start)[0]
+    basis = np.random.RandomState(0).standard_normal((n_entries, k))
     for _ in range(SUBSPACE_PASSES):
         with_data, _ = samples.moments(basis)
-        basis = np.linalg.qr(with_data.T)[0]
+        # In place: three arrays of this size at once are enough.
+        basis, _ = qr(with_data.T, overwrite_a=True, mode="economic", check_finite=False)
     _, second = samples.moments(basis)
     variances, rotation = np.linalg.eigh(second / samples.n_samples)
-    return (basis @ rotation[:, ::-1]).T, np.maximum(variances[::-1], 0.0)
+    return rotation[:, ::-1].T @ basis.T, np.maximum(variances[::-1], 0.0)
 
 
 def rank_one_terms(tensor: Array) -> list[tuple[float, list[Array]]]:
@@ -84,7 +85,7 @@ def rank_one_terms(tensor: Array) -> list[tuple[float, list[Array]]]:
     terms = []
     for index, value in enumerate(values):
         for weight, factors in rank_one_terms(right[index].reshape(tensor.shape[1:])):
-            terms.append((float(value) * weight, [left[:, index], *factors]))
+            terms.append((float(value) * weight, [left[:, index].copy(), *factors]))
     return terms
 
 
@@ -92,12 +93,11 @@ def subspace_start(samples: Samples, k: int, rank: int) -> tuple[list[Array], Ar
     """CP factors of the data's leading subspace: its strongest rank-one terms."""
     shape = samples.sample_shape
     directions, variances = leading_subspace(samples, k)
-    candidates = []
+    chosen: list[tuple[float, list[Array]]] = []
     for direction, variance in zip(directions, variances, strict=True):
-        for weight, factors in rank_one_terms(direction.reshape(shape)):
-            candidates.append((weight * variance**0.5, factors))
-    candidates.sort(key=lambda candidate: -candidate[0])
-    chosen = candidates[:rank]
+        terms = rank_one_terms(direction.reshape(shape))
+        chosen += [(weight * variance**0.5, factors) for weight, factors in terms]
+        chosen = sorted(chosen, key=lambda term: -term[0])[:rank]
     factors = [np.stack([term[1][mode] for term in chosen], axis=1) for mode in range(len(shape))]
     missing = rank - len(chosen)
     if missing:
@@ -105,10 +105,10 @@ def subspace_start(samples: Samples, k: int, rank: int) -> tuple[list[Array], Ar
         extra = [generator.standard_normal((size, missing)) for size in shape]
         extra = [columns / np.linalg.norm(columns, axis=0) for columns in extra]
         factors = [np.concatenate(pair, axis=1) for pair in zip(factors, extra, strict=True)]
-    scaled = directions * np.sqrt(variances)[:, None]
     normal = gram(factors)
     normal = normal + np.eye(rank) * (1e-8 * np.trace(normal) / rank)
-    wh = np.linalg.solve(normal, (scaled @ khatri_rao(factors)).T).T
+    wh = np.linalg.solve(normal, (directions @ khatri_rao(factors)).T).T
+    wh *= np.sqrt(variances)[:, None]
     if wh.shape[0] < k:
         wh = np.concatenate([wh, np.zeros((k - wh.shape[0], rank))])
     return factors, wh

@@ -81,6 +81,7 @@ def sweep(
         grams[mode] = factor.T @ factor
         if mode + 1 < len(mode_factors):
             stack = contract_leading(stack, factor)
+    del stack  # as large as the Khatri-Rao product that comes next
     normal = grams[0]
     for product in grams[1:]:
         normal = normal * product

@@ -74,26 +74,30 @@ class ArraySamples:
         second: Array = 0.0
         for block in self.normalized_blocks():
             features = block @ projection
-            first = first + xp.astype(features.T @ block, xp.float64, copy=False)
-            second = second + xp.astype(features.T @ features, xp.float64, copy=False)
+            first += xp.astype(features.T @ block, xp.float64, copy=False)
+            second += xp.astype(features.T @ features, xp.float64, copy=False)
         return first, second
 
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
-        """Products with the raw data; the mean and the divisor enter through small arrays."""
+        """Products with the raw data; mean, scale and unit enter through small arrays."""
         xp = array_namespace(self._X)
-        mean, divisor = self.normalization.mean, self.normalization.divisor
+        mean, unit = self.normalization.mean, self.normalization.unit
         if self.normalization.scale is not None:
-            divisor = divisor[:, None]
-        folded = projection / divisor
-        shift = xp.astype(mean @ folded, self.dtype, copy=False)
-        folded = xp.astype(folded, self.dtype, copy=False)
+            projection = projection / self.normalization.flat_scale[:, None]
+        shift = xp.astype(mean @ projection, self.dtype, copy=False)
+        projection = xp.astype(projection, self.dtype, copy=False)
         first: Array = 0.0
         second: Array = 0.0
         total: Array = 0.0
         for block in iterate_blocks(self._X, self.dtype, self._rows):
-            features = block @ folded - shift
-            first = first + xp.astype(features.T @ block, xp.float64, copy=False)
-            second = second + xp.astype(features.T @ features, xp.float64, copy=False)
-            total = total + xp.sum(features, axis=0, dtype=xp.float64)
-        first = first - total[:, None] * mean[None, :]
-        return first / self.normalization.divisor, second
+            features = block @ projection
+            features -= shift
+            features /= unit
+            first += xp.astype(features.T @ block, xp.float64, copy=False)
+            second += xp.astype(features.T @ features, xp.float64, copy=False)
+            total += xp.sum(features, axis=0, dtype=xp.float64)
+        # Row by row: an outer product would take as much memory again.
+        for row, weight in enumerate(total):
+            first[row, :] -= weight * mean
+        first /= self.normalization.divisor
+        return first, second

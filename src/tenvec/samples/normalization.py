@@ -24,6 +24,10 @@ RESIDUE = 16 * float(np.finfo(np.float64).eps)
 """What rounding alone may leave of constant data, relative to their size."""
 
 
+MEASURED_BYTES = 2**19
+"""Size of a block when means and deviations are measured: it stays in the fastest cache."""
+
+
 @dataclass(frozen=True)
 class Normalization:
     """How raw samples become the samples that learning sees."""
@@ -42,7 +46,7 @@ class Normalization:
         return self.unit if self.scale is None else self.unit * self.flat_scale
 
     @property
-    def flat_scale(self) -> Array | float:
+    def flat_scale(self) -> Array:
         """The scale of every entry: one, or shape (P,)."""
         if self.scale is None:
             return 1.0
@@ -70,8 +74,10 @@ def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> No
     mean = xp.zeros(prod(sample_shape), dtype=xp.float64)
     squares = xp.zeros_like(mean)
     seen = 0
+    # Few rows at once: no matrix product here would gain by more, and blocks are copied.
+    rows = max(1, MEASURED_BYTES // (8 * mean.shape[0]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in iterate_blocks(X, xp.float64):
+        for block in iterate_blocks(X, xp.float64, rows):
             count = block.shape[0]
             if center:
                 block_mean = xp.mean(block, axis=0)

@@ -1,0 +1,7 @@
+"""``python -m tenvec`` is the command ``tenvec``."""
+
+import sys
+
+from tenvec.cli import main
+
+sys.exit(main())
