@@ -253,7 +253,7 @@ def _encode(value: Any, name: str, tensors: dict[str, Any]) -> Any:
         return value
     if isinstance(value, np.ndarray):
         if value.dtype.name in _NUMERIC:
-            tensors[name] = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+            tensors[name] = np.ascontiguousarray(value)
             # Arrays without dimensions come back as such.
             return {"tensor": name, "shape": list(value.shape)}
         if value.ndim == 1 and all(isinstance(item, str) for item in value):
