@@ -55,7 +55,10 @@ def test_the_bound_never_falls(seed, algorithm):
             warnings.simplefilter("ignore", UserWarning)
             model.fit(samples)
         assert np.all(np.isfinite(model.lower_bounds_))
-        assert model.n_iter_ == 40
+        if model.n_iter_ < 40:
+            # It may end early where it stands still, and nowhere else.
+            assert "from rounding" in model.stop_reason_
+            assert np.ptp(model.lower_bounds_[-10:]) < 1e-12 * samples.size * max(1, snr) ** 2
         assert falls_beyond_rounding(model, samples) <= 1, (shape, k, rank, n_samples, snr)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
+from tenvec.arrays import identity
 from tenvec.kruskal import khatri_rao
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
@@ -60,7 +61,7 @@ def posterior(parameters: Parameters) -> Posterior:
     # stay above it. Q(h) is then a little narrower than the best, and the bound remains a bound.
     rounding = n_components * xp.finfo(gram.dtype).eps * xp.max(xp.linalg.diagonal(gram))
     one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
-    precision = gram + one * xp.eye(n_components, dtype=gram.dtype)
+    precision = gram + one * identity(n_components, gram)
     root = xp.linalg.cholesky(precision)
     covariance = xp.linalg.inv(precision)
     return Posterior(

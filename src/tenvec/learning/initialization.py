@@ -6,9 +6,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device, is_numpy_array
 from scipy.linalg import qr
 
+from tenvec.arrays import identity, like
 from tenvec.kruskal import gram, khatri_rao
 from tenvec.samples import Samples
 
@@ -18,6 +19,9 @@ START_PRECISION = 10.0
 """ρ̄ of the first pass, over the mean square of the data: most of it is signal."""
 
 SUBSPACE_PASSES = 2
+
+SUBSPACE_ENTRIES = 2**16
+"""Entries of the directions that are expanded in rank-one terms at once."""
 
 
 def start(
@@ -36,16 +40,16 @@ def start(
     draws are scaled to the data.
     """
     if not isinstance(init, str):
-        factors, wh = init
-        return tuple(factors), wh / unit
+        factors = [like(factor, samples.zeros) for factor in init[0]]
+        return tuple(factors), like(init[1], samples.zeros) / unit
     if init == "svd":
         factors, wh = subspace_start(samples, n_components, rank)
         return tuple(factors), wh
     generator = np.random.RandomState(seed)
     # N(0, 1) or, as the paper's results need it, U(0, 1).
     draw = generator.standard_normal if init == "normal" else generator.random_sample
-    factors = [draw((size, rank)) for size in samples.sample_shape]
-    wh = draw((n_components, rank))
+    factors = [like(draw((size, rank)), samples.zeros) for size in samples.sample_shape]
+    wh = like(draw((n_components, rank)), samples.zeros)
     wh = fit_scale(factors, wh) if raw_unit is None else wh / raw_unit
     return tuple(factors), wh
 
@@ -66,49 +70,93 @@ def leading_subspace(samples: Samples, k: int) -> tuple[Array, Array]:
     """
     n_entries = prod(samples.sample_shape)
     k = min(k, n_entries)
-    basis = np.random.RandomState(0).standard_normal((n_entries, k))
+    basis = like(np.random.RandomState(0).standard_normal((n_entries, k)), samples.zeros)
+    xp = array_namespace(basis)
     for _ in range(SUBSPACE_PASSES):
         with_data, _ = samples.moments(basis)
-        # In place: three arrays of this size at once are enough.
-        basis, _ = qr(with_data.T, overwrite_a=True, mode="economic", check_finite=False)
+        basis = _orthonormal(with_data.T)
     _, second = samples.moments(basis)
-    variances, rotation = np.linalg.eigh(second / samples.n_samples)
-    return rotation[:, ::-1].T @ basis.T, np.maximum(variances[::-1], 0.0)
+    variances, rotation = xp.linalg.eigh(second / samples.n_samples)
+    directions = xp.flip(rotation, axis=1).T @ basis.T
+    return directions, xp.clip(xp.flip(variances), min=0.0)
 
 
-def rank_one_terms(tensor: Array) -> list[tuple[float, list[Array]]]:
-    """Exact expansion of a tensor in orthogonal rank-one terms, by nested SVDs."""
-    if tensor.ndim == 1:
-        norm = float(np.linalg.norm(tensor))
-        return [(norm, [tensor / norm if norm else tensor])]
-    left, values, right = np.linalg.svd(tensor.reshape(tensor.shape[0], -1), full_matrices=False)
-    terms = []
-    for index, value in enumerate(values):
-        for weight, factors in rank_one_terms(right[index].reshape(tensor.shape[1:])):
-            terms.append((float(value) * weight, [left[:, index].copy(), *factors]))
-    return terms
+def _orthonormal(columns: Array) -> Array:
+    """Orthonormal columns of the same span."""
+    if is_numpy_array(columns):
+        # In place: three arrays of the basis's size at once are enough.
+        return qr(columns, overwrite_a=True, mode="economic", check_finite=False)[0]
+    return array_namespace(columns).linalg.qr(columns)[0]
+
+
+def rank_one_terms(tensors: Array) -> tuple[Array, list[Array]]:
+    """Exact expansion of each tensor of a stack in orthogonal rank-one terms, by nested SVDs.
+
+    ``tensors`` has shape ``(n, D_1, …, D_N)``. Returns the weights, shape ``(n, T)``, and for each
+    mode the unit vectors, shape ``(n, T, D_n)``.
+    """
+    xp = array_namespace(tensors)
+    n, first, *others = tensors.shape
+    if not others:
+        weights = xp.sqrt(xp.sum(tensors * tensors, axis=1))
+        units = tensors / xp.where(weights == 0, xp.ones_like(weights), weights)[:, None]
+        return weights[:, None], [units[:, None, :]]
+    left, values, right = xp.linalg.svd(xp.reshape(tensors, (n, first, -1)), full_matrices=False)
+    count = values.shape[1]
+    if len(others) == 1:
+        return values, [xp.matrix_transpose(left), right]
+    weights, vectors = rank_one_terms(xp.reshape(right, (n * count, *others)))
+    inner = weights.shape[1]
+    weights = values[:, :, None] * xp.reshape(weights, (n, count, inner))
+    left = xp.broadcast_to(xp.matrix_transpose(left)[:, :, None, :], (n, count, inner, first))
+    return xp.reshape(weights, (n, -1)), [
+        xp.reshape(left, (n, count * inner, first)),
+        *(xp.reshape(v, (n, count * inner, v.shape[2])) for v in vectors),
+    ]
+
+
+def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...], rank: int) -> Any:
+    """Unit vectors of each mode, shape ``(D_n, ≤ rank)``, of the strongest rank-one terms."""
+    xp = array_namespace(directions)
+    k, n_entries = directions.shape
+    weights: Array = None
+    factors: list[Array] = []
+    # A few directions at once: their terms take several times the memory of the directions.
+    step = max(1, SUBSPACE_ENTRIES // n_entries)
+    for begin in range(0, k, step):
+        stack = xp.reshape(directions[begin : begin + step, :], (-1, *shape))
+        more, vectors = rank_one_terms(stack)
+        more = xp.reshape(more * deviations[begin : begin + step, None], (-1,))
+        vectors = [xp.reshape(v, (-1, v.shape[2])) for v in vectors]
+        if weights is not None:
+            more = xp.concat([weights, more])
+            vectors = [xp.concat(pair) for pair in zip(factors, vectors, strict=True)]
+        order = xp.argsort(more, descending=True, stable=True)[:rank]
+        weights = xp.take(more, order)
+        factors = [xp.take(v, order, axis=0) for v in vectors]
+    return [factor.T for factor in factors]
 
 
 def subspace_start(samples: Samples, k: int, rank: int) -> tuple[list[Array], Array]:
     """CP factors of the data's leading subspace: its strongest rank-one terms."""
-    shape = samples.sample_shape
     directions, variances = leading_subspace(samples, k)
-    chosen: list[tuple[float, list[Array]]] = []
-    for direction, variance in zip(directions, variances, strict=True):
-        terms = rank_one_terms(direction.reshape(shape))
-        chosen += [(weight * variance**0.5, factors) for weight, factors in terms]
-        chosen = sorted(chosen, key=lambda term: -term[0])[:rank]
-    factors = [np.stack([term[1][mode] for term in chosen], axis=1) for mode in range(len(shape))]
-    missing = rank - len(chosen)
+    xp = array_namespace(directions)
+    deviations = xp.sqrt(variances)
+    factors = strongest_terms(directions, deviations, samples.sample_shape, rank)
+    missing = rank - factors[0].shape[1]
     if missing:
         generator = np.random.RandomState(0)
-        extra = [generator.standard_normal((size, missing)) for size in shape]
+        extra = [generator.standard_normal((factor.shape[0], missing)) for factor in factors]
         extra = [columns / np.linalg.norm(columns, axis=0) for columns in extra]
-        factors = [np.concatenate(pair, axis=1) for pair in zip(factors, extra, strict=True)]
+        factors = [
+            xp.concat([factor, like(columns, factor)], axis=1)
+            for factor, columns in zip(factors, extra, strict=True)
+        ]
     normal = gram(factors)
-    normal = normal + np.eye(rank) * (1e-8 * np.trace(normal) / rank)
-    wh = np.linalg.solve(normal, (directions @ khatri_rao(factors)).T).T
-    wh *= np.sqrt(variances)[:, None]
+    normal = normal + identity(rank, normal) * (1e-8 * xp.linalg.trace(normal) / rank)
+    wh = xp.linalg.solve(normal, (directions @ khatri_rao(factors)).T).T
+    wh = wh * deviations[:, None]
     if wh.shape[0] < k:
-        wh = np.concatenate([wh, np.zeros((k - wh.shape[0], rank))])
+        surplus = xp.zeros((k - wh.shape[0], rank), dtype=wh.dtype, device=device(wh))
+        wh = xp.concat([wh, surplus])
     return factors, wh

@@ -17,6 +17,9 @@ from tenvec.samples import Samples
 
 Array = Any
 
+DROWNED = 1e-4
+"""Nats an entry: where rounding moves the bound by more, it hides the noise."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -168,8 +171,10 @@ def iterate(
         step = algorithm.step(samples, parameters)
         if result is not None and step.bound < bounds[-1] - min(step.rounding, allowed):
             # Exact steps never lower the bound: what is left to learn is below rounding.
-            reason = f"the noise left cannot be told from rounding, after {number - 1} passes"
-            return replace(result, converged=True, reason=reason, at_rounding=True)
+            drowned = step.at_rounding or allowed > DROWNED * n_values
+            what = "the noise left cannot be told" if drowned else "gains of the bound are not told"
+            reason = f"{what} from rounding, after {number - 1} passes"
+            return replace(result, converged=True, reason=reason, at_rounding=drowned)
         parameters, allowed = step.parameters, step.rounding
         bounds.append(step.bound)
         scores.append(step.score)

@@ -7,6 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
+from tenvec.arrays import identity
 from tenvec.kruskal import contract_leading, contract_trailing, khatri_rao, normalize_columns
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
@@ -129,5 +130,5 @@ def _nearest_solution(old: Array, target: Array, normal: Array) -> Array:
     # Per column, so that weak columns are held no tighter than strong ones.
     floor = xp.max(diagonal) * 1e-30
     weights = PROXIMITY * xp.clip(diagonal, min=0.0) + floor + 1e-300
-    damped = normal + xp.eye(normal.shape[0], dtype=normal.dtype) * weights
+    damped = normal + identity(normal.shape[0], normal) * weights
     return old + xp.linalg.solve(damped, (target - old @ normal).T).T

@@ -19,6 +19,8 @@ class Samples(Protocol):
     sample_shape: tuple[int, ...]
     sum_of_squares: float
     rounding: float
+    zeros: Array
+    """An array of the library, wide type and device that learning works with."""
 
     def moments(self, projection: Array) -> tuple[Array, Array]:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
 from array_api_compat import array_namespace
 
+from tenvec.arrays import subtract_outer, wide_float
 from tenvec.samples.blocks import block_rows, iterate_blocks
 from tenvec.samples.normalization import Normalization
 
@@ -17,7 +17,7 @@ FOLDED_UNITS = (1e-12, 1e12)
 """Units of the data for which float32 products with folded factors stay in range."""
 
 
-def largest_offset(dtype: Any) -> float:
+def largest_offset(eps: float) -> float:
     """Mean over deviation up to which centring may be folded into the products.
 
     Folding subtracts the mean after the product with the data, which costs the digits of that
@@ -25,11 +25,10 @@ def largest_offset(dtype: Any) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> largest_offset(np.float64)
+    >>> largest_offset(2.2e-16)  # float64
     1000.0
     """
-    return 1e3 if np.finfo(dtype).eps < 1e-12 else 30.0
+    return 1e3 if eps < 1e-12 else 30.0
 
 
 class ArraySamples:
@@ -42,8 +41,10 @@ class ArraySamples:
         # The unit makes the mean square of all entries one.
         self.sum_of_squares = float(self.n_samples * prod(self.sample_shape))
         self.normalization = normalization
-        self.dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else xp.float64
+        self._wide = wide_float(X)
+        self.dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else self._wide
         self.rounding = float(xp.finfo(self.dtype).eps)
+        self.zeros = normalization.mean[:0]
         self._X = X
         self._rows = rows or block_rows(prod(self.sample_shape))
         self._folded = X.dtype == self.dtype and self._folding_is_safe()
@@ -55,13 +56,13 @@ class ArraySamples:
         if self.dtype == xp.float32 and not smallest < normalization.unit < largest:
             return False
         offset = xp.mean((normalization.mean / normalization.divisor) ** 2) ** 0.5
-        return bool(offset <= largest_offset(self.dtype))
+        return bool(offset <= largest_offset(self.rounding))
 
     def normalized_blocks(self) -> Any:
         """Blocks of normalized samples, copied block by block."""
         xp = array_namespace(self._X)
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        for block in iterate_blocks(self._X, xp.float64, self._rows):
+        for block in iterate_blocks(self._X, self._wide, self._rows):
             yield xp.astype((block - mean) / divisor, self.dtype, copy=False)
 
     def moments(self, projection: Array) -> tuple[Array, Array]:
@@ -74,8 +75,8 @@ class ArraySamples:
         second: Array = 0.0
         for block in self.normalized_blocks():
             features = block @ projection
-            first += xp.astype(features.T @ block, xp.float64, copy=False)
-            second += xp.astype(features.T @ features, xp.float64, copy=False)
+            first += xp.astype(features.T @ block, self._wide, copy=False)
+            second += xp.astype(features.T @ features, self._wide, copy=False)
         return first, second
 
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
@@ -93,11 +94,9 @@ class ArraySamples:
             features = block @ projection
             features -= shift
             features /= unit
-            first += xp.astype(features.T @ block, xp.float64, copy=False)
-            second += xp.astype(features.T @ features, xp.float64, copy=False)
-            total += xp.sum(features, axis=0, dtype=xp.float64)
-        # Row by row: an outer product would take as much memory again.
-        for row, weight in enumerate(total):
-            first[row, :] -= weight * mean
+            first += xp.astype(features.T @ block, self._wide, copy=False)
+            second += xp.astype(features.T @ features, self._wide, copy=False)
+            total += xp.sum(features, axis=0, dtype=self._wide)
+        first = subtract_outer(first, total, mean)
         first /= self.normalization.divisor
         return first, second

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from tenvec.samples.array import ArraySamples
 
@@ -42,15 +42,17 @@ class SecondMoments:
     """Samples known through their second moments alone; a pass no longer depends on their count."""
 
     def __init__(self, samples: ArraySamples) -> None:
-        xp = array_namespace(samples.normalization.mean)
+        mean = samples.normalization.mean
+        xp = array_namespace(mean)
         self.n_samples = samples.n_samples
         self.sample_shape = samples.sample_shape
         self.sum_of_squares = samples.sum_of_squares
         self.rounding = samples.rounding
+        self.zeros = samples.zeros
         n_entries = prod(self.sample_shape)
-        self._second = xp.zeros((n_entries, n_entries), dtype=xp.float64)
+        self._second = xp.zeros((n_entries, n_entries), dtype=mean.dtype, device=device(mean))
         for block in samples.normalized_blocks():
-            self._second += xp.astype(block.T @ block, xp.float64, copy=False)
+            self._second += xp.astype(block.T @ block, mean.dtype, copy=False)
 
     def moments(self, projection: Array) -> tuple[Array, Array]:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``."""

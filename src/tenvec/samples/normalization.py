@@ -11,8 +11,9 @@ from math import isfinite, log, prod, sqrt
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device, is_numpy_array
 
+from tenvec.arrays import wide_float
 from tenvec.samples.blocks import iterate_blocks
 
 Array = Any
@@ -41,7 +42,7 @@ class Normalization:
     """Root mean square of the centred, scaled data."""
 
     @property
-    def divisor(self) -> Array | float:
+    def divisor(self) -> Array:
         """What a centred entry is divided by: a number, or shape (P,)."""
         return self.unit if self.scale is None else self.unit * self.flat_scale
 
@@ -59,8 +60,9 @@ class Normalization:
         total = prod(self.sample_shape) * log(self.unit)
         if self.scale is None:
             return total
-        xp = array_namespace(self.scale)
-        return total + float(xp.sum(xp.log(self.flat_scale)))
+        return total + float(
+            array_namespace(self.scale).sum(array_namespace(self.scale).log(self.flat_scale))
+        )
 
 
 def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> Normalization:
@@ -71,13 +73,14 @@ def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> No
     """
     xp = array_namespace(X)
     n_samples, sample_shape = X.shape[0], tuple(X.shape[1:])
-    mean = xp.zeros(prod(sample_shape), dtype=xp.float64)
+    wide = wide_float(X)
+    mean = xp.zeros(prod(sample_shape), dtype=wide, device=device(X))
     squares = xp.zeros_like(mean)
     seen = 0
     # Few rows at once: no matrix product here would gain by more, and blocks are copied.
-    rows = max(1, MEASURED_BYTES // (8 * mean.shape[0]))
+    rows = max(1, MEASURED_BYTES // (8 * mean.shape[0])) if is_numpy_array(X) else None
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in iterate_blocks(X, xp.float64, rows):
+        for block in iterate_blocks(X, wide, rows):
             count = block.shape[0]
             if center:
                 block_mean = xp.mean(block, axis=0)
@@ -117,7 +120,7 @@ def _explain(X: Array) -> str:
     """Say what is wrong with data whose squares are no usable numbers."""
     xp = array_namespace(X)
     largest = 0.0
-    for index, block in enumerate(iterate_blocks(X, xp.float64)):
+    for index, block in enumerate(iterate_blocks(X, wide_float(X))):
         bad = ~xp.isfinite(block)
         if bool(xp.any(bad)):
             n_nan = int(xp.sum(xp.astype(xp.isnan(block), xp.int64)))
