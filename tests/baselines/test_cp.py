@@ -88,8 +88,6 @@ def test_passes_over_second_moments_equal_passes_over_the_data(
     fits = []
     for compressed in (True, False):
         monkeypatch.setattr(tenvec.baselines.cp, "compression_pays", lambda *_, p=compressed: p)
-            tenvec.baselines.cp, "compression_pays", lambda *_, pays=compressed: pays
-        )
         fits.append(CP(6, max_iter=15, tol=0).fit(IMAGES))
     np.testing.assert_allclose(fits[0].errors_, fits[1].errors_, atol=1e-9)
     np.testing.assert_allclose(fits[0].weights_, fits[1].weights_, rtol=1e-6)
