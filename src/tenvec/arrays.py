@@ -10,9 +10,19 @@ import warnings
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_numpy_array,
+    is_torch_array,
+    to_device,
+)
 
 Array = Any
+
+ROWS_AT_ONCE = 16
+"""Rows of a matrix that are worked on together, so that they stay in cache."""
 
 
 def is_foreign(X: Any) -> bool:
@@ -50,17 +60,61 @@ def to_numpy(x: Array) -> Array:
         return x.get() if hasattr(x, "get") else np.asarray(to_device(x, "cpu"))
 
 
+def same_place(x: Array, y: Array) -> bool:
+    """Whether two arrays are of one library and on one device."""
+    if is_numpy_array(x) or is_numpy_array(y):
+        return bool(is_numpy_array(x) and is_numpy_array(y))
+    return bool(array_namespace(x) is array_namespace(y) and device(x) == device(y))
+
+
 def identity(size: int, x: Array) -> Array:
     """Identity matrix of the library, type and device of ``x``."""
     return array_namespace(x).eye(size, dtype=x.dtype, device=device(x))
 
 
-def subtract_outer(matrix: Array, column: Array, row: Array) -> Array:
-    """``matrix − column · rowᵀ``, in place and without a copy where the library allows it."""
+def cholesky(x: Array) -> Array:
+    """Lower Cholesky factor of a symmetric matrix.
+
+    PyTorch's plain forms of this and the two below wait for the device, to raise at once where a
+    matrix is singular. Here learning finds out by itself, from the bound.
+    """
+    if is_torch_array(x):
+        return array_namespace(x).linalg.cholesky_ex(x)[0]
+    return array_namespace(x).linalg.cholesky(x)
+
+
+def inverse(x: Array) -> Array:
+    """Inverse of a matrix."""
+    if is_torch_array(x):
+        return array_namespace(x).linalg.inv_ex(x)[0]
+    return array_namespace(x).linalg.inv(x)
+
+
+def solve(a: Array, b: Array) -> Array:
+    """``a⁻¹ b``."""
+    if is_torch_array(a):
+        return array_namespace(a).linalg.solve_ex(a, b)[0]
+    return array_namespace(a).linalg.solve(a, b)
+
+
+def to_floats(values: list[Array | float]) -> list[float]:
+    """Scalars as Python numbers, by one transfer from the device they are on."""
+    arrays = [value for value in values if is_array_api_obj(value)]
+    if not arrays or is_numpy_array(arrays[0]):
+        return [float(value) for value in values]
+    xp = array_namespace(*arrays)
+    moved = iter(to_numpy(xp.stack(arrays)).tolist())
+    return [next(moved) if is_array_api_obj(value) else float(value) for value in values]
+
+
+def subtract_outer(matrix: Array, column: Array, row: Array, divisor: Array | float) -> Array:
+    """``(matrix − column · rowᵀ) / divisor``, in place and a few rows at once where that works."""
     if not is_numpy_array(matrix):
-        return matrix - column[:, None] * row
-    for i, weight in enumerate(column):
-        matrix[i] -= weight * row
+        return (matrix - column[:, None] * row) / divisor
+    for begin in range(0, len(matrix), ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
+        matrix[rows] -= column[rows, None] * row
+        matrix[rows] /= divisor
     return matrix
 
 

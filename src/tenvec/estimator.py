@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,16 +25,21 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     sample_shape_: tuple[int, ...]
     n_features_in_: int
     feature_names_in_: Array
+    _any_library = False
+    """Whether arrays of other libraries than NumPy are computed with as they are."""
 
     def _samples_to_fit(self, X: Any, min_samples: int = 2) -> Array:
         """Check the training samples; nothing is stored yet."""
-        samples = fold(as_array(X), sample_shape_of(getattr(self, "sample_shape", None)))
+        samples = fold(self._as_array(X), sample_shape_of(getattr(self, "sample_shape", None)))
         if samples.shape[0] < min_samples:
             raise ValueError(
                 f"X has n_samples={samples.shape[0]}, but {type(self).__name__} needs at least "
                 f"{min_samples} to learn from."
             )
         return samples
+
+    def _as_array(self, X: Any) -> Array:
+        return as_array(X, any_library=self._any_library)
 
     @staticmethod
     def _input_attributes(X: Any, samples: Array) -> dict[str, Any]:
@@ -63,7 +69,7 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _new_samples(self, X: Any) -> Array:
         """Check samples to transform against those that were fitted."""
         check_is_fitted(self)
-        samples = as_array(X)
+        samples = self._as_array(X)
         fits = samples.ndim != 2 or samples.shape[1] == self.n_features_in_
         if samples.ndim == 2 and (fits or hasattr(self, "feature_names_in_")):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -76,7 +82,7 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _as_given(self, samples: Array) -> Array:
         """Samples in the shape that fit was given: 2-D stays 2-D."""
-        return samples.reshape(samples.shape[0], *self._input_shape)
+        return array_namespace(samples).reshape(samples, (-1, *self._input_shape))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

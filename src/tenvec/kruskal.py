@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 Array = Any
 """An array of any library that follows the array API standard."""
@@ -150,8 +150,8 @@ def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], Array]:
         scaled = factor / xp.where(dead, xp.ones_like(largest), largest)
         norms = xp.sqrt(xp.sum(scaled * scaled, axis=0))
         unit = scaled / xp.where(dead, xp.ones_like(norms), norms)
-        first = xp.zeros_like(factor)
-        first[0, :] = 1
+        rows = xp.arange(factor.shape[0], device=device(factor))
+        first = xp.astype(rows == 0, factor.dtype)[:, None]
         units.append(xp.where(dead[None, :], first, unit))
         norms = xp.where(dead, xp.zeros_like(norms), norms * largest)
         weights = norms if weights is None else weights * norms

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import warnings
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenvec import persistence
+from tenvec.arrays import describe, identity, like, same_place, to_numpy
 from tenvec.estimator import SampleTransformer
 from tenvec.inference import Model
 from tenvec.kruskal import to_tensor
@@ -32,11 +35,21 @@ from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import SecondMoments, compression_pays
 from tenvec.samples.normalization import Normalization, measure
 from tenvec.settings import Settings, Start, checked_settings
-from tenvec.validation import ParameterError, as_array, positive_integer, random_generator
+from tenvec.validation import ParameterError, positive_integer, random_generator
 
 Array = Any
 
 logger = logging.getLogger(__name__)
+
+ARRAYS = (
+    "mode_factors_",
+    "component_factor_",
+    "mean_",
+    "scale_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+)
+"""Fitted attributes that live where the data did; the course of a fit is NumPy's."""
 
 
 class TBVDR(CallbackSupport, SampleTransformer):
@@ -134,6 +147,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
     (1797, 8, 8)
     """
 
+    _any_library = True
     mode_factors_: list[Array]
     component_factor_: Array
     mean_: Array
@@ -323,7 +337,8 @@ class TBVDR(CallbackSupport, SampleTransformer):
     @property
     def components_(self) -> Array:
         """Basis tensors, shape (K, D_1, …, D_N), of norm ``√λ_k``; built on request."""
-        return self._model.basis().T.reshape(self.n_components_, *self.sample_shape_)
+        basis = self._model.basis().T
+        return array_namespace(basis).reshape(basis, (-1, *self.sample_shape_))
 
     def component(self, k: int) -> Array:
         """Basis tensor k alone, in the sample's shape.
@@ -340,7 +355,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         """
         check_is_fitted(self)
         first, *others = self.mode_factors_
-        return to_tensor([first * self.component_factor_[k], *others])
+        return to_tensor([first * self.component_factor_[k, :], *others])
 
     def transform(self, X: Any) -> Array:
         """Features of samples: posterior means, scaled as ``whiten`` says.
@@ -360,8 +375,57 @@ class TBVDR(CallbackSupport, SampleTransformer):
     def _features(self, samples: Array) -> Array:
         model = self._model
         means = model.posterior_means(samples)
-        means *= model.feature_scale(self.whiten_).astype(means.dtype)
-        return means
+        xp = array_namespace(means)
+        return means * xp.astype(model.feature_scale(self.whiten_), means.dtype, copy=False)
+
+    def _new_samples(self, X: Any) -> Array:
+        samples = super()._new_samples(X)
+        self._refuse_elsewhere(samples)
+        return samples
+
+    def _refuse_elsewhere(self, X: Array) -> None:
+        """Nothing is moved silently between libraries and devices."""
+        if not same_place(X, self.component_factor_):
+            raise ValueError(
+                f"X is an array of {describe(X)}, but the model was fitted on "
+                f"{describe(self.component_factor_)}. Convert X, or move the model: "
+                "model.move_to(X)."
+            )
+
+    def move_to(self, X: Array) -> Self:
+        """A copy of the fitted model for arrays of another library or on another device.
+
+        Parameters
+        ----------
+        X : array
+            Any array of the library and on the device that the model is to work with.
+
+        Returns
+        -------
+        TBVDR
+            The same model there; this one stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> model = TBVDR(n_components=5).fit(load_digits().images)
+        >>> moved = model.move_to(np.empty(0))  # for PyTorch: torch.empty(0, device="cuda")
+        """
+        check_is_fitted(self)
+        if not is_array_api_obj(X):
+            raise TypeError(
+                f"X must be an array of the library to move to, got {type(X).__name__}."
+            )
+        moved = copy(self)
+        for name in ARRAYS:
+            value = getattr(self, name)
+            if isinstance(value, list):
+                value = [like(to_numpy(array), X) for array in value]
+            elif value is not None:
+                value = like(to_numpy(value), X)
+            setattr(moved, name, value)
+        return moved
 
     def posterior(self, X: Any) -> tuple[Array, Array]:
         """Posterior means and covariances of the features, in the scale of :meth:`transform`.
@@ -381,8 +445,10 @@ class TBVDR(CallbackSupport, SampleTransformer):
         means = self._features(self._new_samples(X))
         model = self._model
         variances = model.noise_variance / (model.variances + model.noise_variance)
-        covariance = np.diag(variances * model.feature_scale(self.whiten_) ** 2)
-        return means, np.broadcast_to(covariance, (means.shape[0], *covariance.shape))
+        variances = variances * model.feature_scale(self.whiten_) ** 2
+        covariance = identity(self.n_components_, variances) * variances
+        xp = array_namespace(covariance)
+        return means, xp.broadcast_to(covariance, (means.shape[0], *covariance.shape))
 
     def inverse_transform(self, X: Any) -> Array:
         """Samples that have the given features: the reconstruction.
@@ -397,23 +463,30 @@ class TBVDR(CallbackSupport, SampleTransformer):
         array
             Samples in the shape that ``fit`` was given; 2-D stays 2-D.
         """
-        flat = self._model.reconstruct(self._means_of(X))
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return self._as_given(flat.astype(dtype, copy=False))
+        means = self._means_of(X)
+        flat = self._model.reconstruct(means)
+        xp = array_namespace(flat)
+        narrow = getattr(X, "dtype", None) == xp.float32
+        return self._as_given(xp.astype(flat, xp.float32, copy=False) if narrow else flat)
 
     def _means_of(self, X: Any) -> Array:
         """Posterior means from features: whitening undone, zeros included."""
         check_is_fitted(self)
-        features = as_array(X).astype(np.float64, copy=False)
+        features = self._as_array(X)
+        self._refuse_elsewhere(features)
+        xp = array_namespace(features)
+        features = xp.astype(features, self.component_factor_.dtype, copy=False)
         if features.ndim != 2 or features.shape[1] != self.n_components_:
             raise ValueError(
-                f"X has shape {features.shape}, but features of shape (n_samples, "
+                f"X has shape {tuple(features.shape)}, but features of shape (n_samples, "
                 f"{self.n_components_}) are expected: what transform returns."
             )
         scale = self._model.feature_scale(self.whiten_)
-        if not np.all(np.isfinite(features)):
+        if not bool(xp.all(xp.isfinite(features))):
             raise ValueError("X contains NaN or infinity: features have to be finite.")
-        return np.where(scale > 0, features / np.where(scale > 0, scale, 1.0), 0.0)
+        carried = scale > 0
+        features = features / xp.where(carried, scale, xp.ones_like(scale))
+        return xp.where(carried, features, xp.zeros_like(features))
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each sample in nats, with the noise precision plugged in.
@@ -445,7 +518,8 @@ class TBVDR(CallbackSupport, SampleTransformer):
         float
             The mean of :meth:`score_samples`.
         """
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X)
+        return float(array_namespace(scores).mean(scores))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw new samples from the model, noise included.
@@ -483,8 +557,10 @@ class TBVDR(CallbackSupport, SampleTransformer):
             ``H·Wʰ`` for the samples, then the factors of the modes.
         """
         means = self._means_of(X)
-        factors = [means @ self.component_factor_, *(f.copy() for f in self.mode_factors_)]
-        return np.ones(self.rank_), factors
+        xp = array_namespace(means)
+        factors = [xp.asarray(factor, copy=True) for factor in self.mode_factors_]
+        weighted = means @ self.component_factor_
+        return xp.ones_like(weighted[0, :]), [weighted, *factors]
 
     def save(self, path: Any, overwrite: bool = False) -> None:
         """Write the fitted model to a safetensors file; :func:`tenvec.load` reads it.
@@ -541,9 +617,11 @@ def _fitted_attributes(
     return shapes | {
         "mode_factors_": list(parameters.mode_factors),
         "component_factor_": parameters.component_factor * unit,
-        "mean_": normalization.mean.reshape(normalization.sample_shape),
+        "mean_": array_namespace(normalization.mean).reshape(
+            normalization.mean, normalization.sample_shape
+        ),
         "scale_": normalization.scale,
-        "noise_variance_": unit**2 / float(parameters.precision),
+        "noise_variance_": unit**2 / float(result.parameters.precision),
         "explained_variance_": variances * unit**2,
         # The normalized data have mean square one.
         "explained_variance_ratio_": variances / normalization.mean.shape[0],

@@ -8,8 +8,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, is_torch_array
 from scipy import sparse
 from sklearn.utils import check_random_state
+
+from tenvec.arrays import is_foreign
 
 Array = Any
 
@@ -18,8 +21,13 @@ class ParameterError(ValueError, TypeError):
     """A parameter has the wrong type or value; both kinds of handler catch it."""
 
 
-def as_array(X: Any, name: str = "X") -> Array:
-    """Numeric array of at least two dimensions, never copied where it is one already."""
+def as_array(X: Any, name: str = "X", *, any_library: bool = False) -> Array:
+    """Numeric array of at least two dimensions, never copied where it is one already.
+
+    With ``any_library`` arrays of other libraries stay what they are; else all become NumPy's.
+    """
+    if any_library and is_foreign(X):
+        return _with_samples(_foreign(X, name), name)
     if sparse.issparse(X):
         raise TypeError(
             f"{name} is a sparse matrix ({type(X).__name__}), but dense samples are needed. "
@@ -47,6 +55,23 @@ def as_array(X: Any, name: str = "X") -> Array:
         raise ValueError(
             f"{name} has dtype {array.dtype}, but numbers are needed. Encode text or dates first."
         )
+    return _with_samples(array, name)
+
+
+def _foreign(X: Array, name: str) -> Array:
+    """Check the type of an array of another library than NumPy."""
+    xp = array_namespace(X)
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(
+            f"Complex data not supported: {name} has dtype {X.dtype}. Pass the modulus, or "
+            "real and imaginary parts as a further axis."
+        )
+    # Gradients do not pass through a fit.
+    return X.detach() if is_torch_array(X) else X
+
+
+def _with_samples(array: Array, name: str) -> Array:
+    """Refuse arrays that hold no samples."""
     if array.ndim < 2:
         raise ValueError(
             f"{name} has {array.ndim} dimension(s), but samples are stacked along the first of at "
@@ -88,13 +113,13 @@ def _from_objects(array: Array, name: str) -> Array:
 
 def fold(X: Array, sample_shape: tuple[int, ...] | None, name: str = "X") -> Array:
     """Samples in the wanted shape: already so, or folded from the columns of a 2-D array."""
-    if sample_shape is None or X.shape[1:] == sample_shape:
+    if sample_shape is None or tuple(X.shape[1:]) == sample_shape:
         return X
     if X.ndim == 2 and X.shape[1] == prod(sample_shape):
-        return X.reshape(X.shape[0], *sample_shape)
+        return array_namespace(X).reshape(X, (X.shape[0], *sample_shape))
     raise ValueError(
-        f"{name} has samples of shape {X.shape[1:]}, but shape {sample_shape} is expected; in 2-D "
-        f"that is {prod(sample_shape)} columns, not {prod(X.shape[1:])}."
+        f"{name} has samples of shape {tuple(X.shape[1:])}, but shape {sample_shape} is expected; "
+        f"in 2-D that is {prod(sample_shape)} columns, not {prod(X.shape[1:])}."
     )
 
 

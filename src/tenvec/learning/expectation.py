@@ -7,7 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import identity
+from tenvec.arrays import cholesky, identity, inverse, solve
 from tenvec.kruskal import khatri_rao
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
@@ -62,14 +62,19 @@ def posterior(parameters: Parameters) -> Posterior:
     rounding = n_components * xp.finfo(gram.dtype).eps * xp.max(xp.linalg.diagonal(gram))
     one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
     precision = gram + one * identity(n_components, gram)
-    root = xp.linalg.cholesky(precision)
-    covariance = xp.linalg.inv(precision)
+    root = cholesky(precision)
+    covariance = inverse(precision)
+    scaled = parameters.precision * parameters.component_factor
     return Posterior(
         covariance=(covariance + covariance.T) / 2,
         log_det_covariance=-2 * xp.sum(xp.log(xp.linalg.diagonal(root))),
-        # A solve, not a product with Σ: with more features than the basis carries and little
-        # noise, entries of Σ near one hide the small variances that the means need.
-        weights=xp.linalg.solve(precision, parameters.precision * parameters.component_factor),
+        # With more features than the basis carries and little noise, entries of Σ near one hide
+        # the small variances that the means need: then a solve, not the cheaper product.
+        weights=(
+            covariance @ scaled
+            if n_components <= parameters.capacity
+            else solve(precision, scaled)
+        ),
     )
 
 

@@ -124,9 +124,9 @@ def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...]
     # A few directions at once: their terms take several times the memory of the directions.
     step = max(1, SUBSPACE_ENTRIES // n_entries)
     for begin in range(0, k, step):
-        stack = xp.reshape(directions[begin : begin + step, :], (-1, *shape))
+        stack = xp.reshape(directions[begin : min(begin + step, k), :], (-1, *shape))
         more, vectors = rank_one_terms(stack)
-        more = xp.reshape(more * deviations[begin : begin + step, None], (-1,))
+        more = xp.reshape(more * deviations[begin : min(begin + step, k)][:, None], (-1,))
         vectors = [xp.reshape(v, (-1, v.shape[2])) for v in vectors]
         if weights is not None:
             more = xp.concat([weights, more])

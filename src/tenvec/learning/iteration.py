@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from array_api_compat import array_namespace
 
+from tenvec.arrays import cholesky, to_floats
 from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
 from tenvec.learning.expectation import Moments, expectation
 from tenvec.learning.maximization import Fit, error_floor, fit_of, maximization
@@ -75,13 +76,7 @@ class VariationalEM:
         factors, wh, fit = maximization(
             moments, parameters.mode_factors, parameters.component_factor, n_sweeps=1
         )
-        return Step(
-            parameters=Parameters(factors, wh, noise.mean),
-            bound=float(bound),
-            score=float(fit.reconstruction_score(moments)),
-            at_rounding=bool(error <= error_floor(moments)),
-            rounding=bound_rounding(moments, fit, error),
-        )
+        return finished_step(Parameters(factors, wh, noise.mean), bound, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when e(t) moves less than ``tol`` (algorithm 2)."""
@@ -112,13 +107,8 @@ class ParameterExpandedEM:
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
         wh, gain = expand(moments, wh)
-        return Step(
-            parameters=balance(Parameters(factors, wh, noise.mean)),
-            bound=float(bound + gain),
-            score=float(fit.reconstruction_score(moments)),
-            at_rounding=bool(error <= error_floor(moments)),
-            rounding=bound_rounding(moments, fit, error),
-        )
+        parameters = balance(Parameters(factors, wh, noise.mean))
+        return finished_step(parameters, bound + gain, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when two passes running gain fewer than ``tol`` nats an entry."""
@@ -135,20 +125,35 @@ def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
     xp = array_namespace(wh)
     n_components = wh.shape[0]
     covariance = moments.second / moments.n_samples
-    root = xp.linalg.cholesky(covariance)
+    root = cholesky(covariance)
     log_det = 2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
     gain = moments.n_samples / 2 * (xp.linalg.trace(covariance) - n_components - log_det)
     return root.T @ wh, gain
 
 
-def bound_rounding(moments: Moments, fit: Fit, expected_error: Array) -> float:
+def finished_step(
+    parameters: Parameters, bound: Array, moments: Moments, fit: Fit, expected_error: Array
+) -> Step:
+    """What a pass brought. Only here does it wait for the device that computes it."""
+    bound, score, error, separate = to_floats(
+        [bound, fit.reconstruction_score(moments), expected_error, fit.separate]
+    )
+    return Step(
+        parameters=parameters,
+        bound=bound,
+        score=score,
+        at_rounding=error <= error_floor(moments),
+        rounding=bound_rounding(moments, separate, error),
+    )
+
+
+def bound_rounding(moments: Moments, separate: float, expected_error: float) -> float:
     """Nats by which rounding may move the bound.
 
     ``4 eps · MP · ‖Y‖²/ψ``, and more where rank-one terms far larger than the data cancel.
     """
     n_values = moments.n_samples * moments.n_entries
-    size = max(moments.sum_of_squares, float(fit.separate))
-    return 4 * moments.rounding * n_values * size / float(expected_error)
+    return 4 * moments.rounding * n_values * max(moments.sum_of_squares, separate) / expected_error
 
 
 def iterate(

@@ -7,7 +7,8 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import identity
+from tenvec.arrays import identity, solve
+from tenvec.arrays import inverse as inverse_of
 from tenvec.kruskal import contract_leading, contract_trailing, khatri_rao, normalize_columns
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
@@ -57,18 +58,18 @@ def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:
 
 
 def sweep(
-    moments: Moments, second: Array, mode_factors: list[Array], wh: Array
+    with_data: Array, second: Array, inverse: Array, mode_factors: list[Array], wh: Array
 ) -> tuple[list[Array], Array, Array, Array]:
     """Update ``W¹ … Wᴺ`` and ``Wʰ`` once each, in the paper's order (eqs. 15 and 16).
 
-    ``second`` is ``moments.second``. Returns the factors, ``V Z`` and ``G`` of the new modes.
+    Takes ``V``, ``S`` and ``S⁻¹``. Returns the factors, ``V Z`` and ``G`` of the new modes.
     """
     xp = array_namespace(wh)
     rank = wh.shape[1]
     grams = [factor.T @ factor for factor in mode_factors]
     features_gram = wh.T @ second @ wh
     # Σ_i y_i ⊗ (u_iᵀWʰ): one tensor a CP column, contracted mode by mode with fresh factors.
-    stack = wh.T @ moments.with_data
+    stack = wh.T @ with_data
     mode_factors = list(mode_factors)
     for mode, factor in enumerate(mode_factors):
         stack = xp.reshape(stack, (rank, factor.shape[0], -1))
@@ -86,8 +87,8 @@ def sweep(
     normal = grams[0]
     for product in grams[1:]:
         normal = normal * product
-    cross = moments.with_data @ khatri_rao(mode_factors)
-    wh = _nearest_solution(wh, xp.linalg.solve(second, cross), normal)
+    cross = with_data @ khatri_rao(mode_factors)
+    wh = _nearest_solution(wh, inverse @ cross, normal)
     return mode_factors, wh, cross, normal
 
 
@@ -96,12 +97,13 @@ def maximization(
 ) -> tuple[tuple[Array, ...], Array, Fit]:
     """Lower the expected squared error by ``n_sweeps`` sweeps over all factors."""
     second = moments.second
+    inverse = inverse_of(second)
     factors, wh = list(mode_factors), component_factor
     for index in range(n_sweeps):
         if index:
             factors, weights = normalize_columns(factors)
             wh = wh * weights
-        factors, wh, cross, gram = sweep(moments, second, factors, wh)
+        factors, wh, cross, gram = sweep(moments.with_data, second, inverse, factors, wh)
     return tuple(factors), wh, _fit(moments, wh, gram, cross)
 
 
@@ -131,4 +133,4 @@ def _nearest_solution(old: Array, target: Array, normal: Array) -> Array:
     floor = xp.max(diagonal) * 1e-30
     weights = PROXIMITY * xp.clip(diagonal, min=0.0) + floor + 1e-300
     damped = normal + identity(normal.shape[0], normal) * weights
-    return old + xp.linalg.solve(damped, (target - old @ normal).T).T
+    return old + solve(damped, (target - old @ normal).T).T

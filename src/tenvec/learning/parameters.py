@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from tenvec.kruskal import gram, khatri_rao, normalize_columns
 
@@ -20,6 +20,12 @@ class Parameters:
     mode_factors: tuple[Array, ...]
     component_factor: Array
     precision: Array | float
+
+    @property
+    def capacity(self) -> int:
+        """Most components that the basis can carry: ``min(R, P)``."""
+        rank = int(self.component_factor.shape[1])
+        return min(rank, prod(int(factor.shape[0]) for factor in self.mode_factors))
 
     def basis_gram(self) -> Array:
         """``S_W = Wʰ G Wʰᵀ``: inner products of the basis tensors."""
@@ -67,10 +73,10 @@ def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
     wh = rotation.T @ wh
     wh = wh * _signs_of_largest(wh.T)[:, None]
     # Components beyond what the CP columns or the entries span are zero, not rounding.
-    n_components, rank = wh.shape
-    capacity = min(rank, prod(factor.shape[0] for factor in factors))
+    n_components = wh.shape[0]
     rounding = n_components * xp.finfo(variances.dtype).eps * variances[0]
-    alive = (xp.arange(n_components) < capacity) & (variances > rounding)
+    carried = xp.arange(n_components, device=device(wh)) < parameters.capacity
+    alive = carried & (variances > rounding)
     variances = xp.where(alive, variances, xp.zeros_like(variances))
     wh = xp.where(alive[:, None], wh, xp.zeros_like(wh))
     return Parameters(tuple(factors), wh, parameters.precision), variances
@@ -80,8 +86,8 @@ def _signs_of_largest(matrix: Array) -> Array:
     """Per column, the sign of the entry with the largest modulus (first among equals)."""
     xp = array_namespace(matrix)
     rows = xp.argmax(xp.abs(matrix), axis=0)
-    columns = xp.arange(matrix.shape[1])
-    largest = xp.reshape(matrix, (-1,))[rows * matrix.shape[1] + columns]
+    columns = xp.arange(matrix.shape[1], device=device(matrix))
+    largest = xp.take(xp.reshape(matrix, (-1,)), rows * matrix.shape[1] + columns)
     return xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
 
 

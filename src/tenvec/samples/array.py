@@ -69,34 +69,53 @@ class ArraySamples:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
         if self._folded:
             return self._folded_moments(projection)
-        xp = array_namespace(self._X)
-        projection = xp.astype(projection, self.dtype, copy=False)
-        first: Array = 0.0
-        second: Array = 0.0
+        projection = self._narrow(projection)
+        sums = Sums(self._wide)
         for block in self.normalized_blocks():
-            features = block @ projection
-            first += xp.astype(features.T @ block, self._wide, copy=False)
-            second += xp.astype(features.T @ features, self._wide, copy=False)
-        return first, second
+            sums.add(block, block @ projection)
+        return sums.first, sums.second
 
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
         """Products with the raw data; mean, scale and unit enter through small arrays."""
-        xp = array_namespace(self._X)
-        mean, unit = self.normalization.mean, self.normalization.unit
-        if self.normalization.scale is not None:
-            projection = projection / self.normalization.flat_scale[:, None]
-        shift = xp.astype(mean @ projection, self.dtype, copy=False)
-        projection = xp.astype(projection, self.dtype, copy=False)
-        first: Array = 0.0
-        second: Array = 0.0
-        total: Array = 0.0
+        mean, divisor = self.normalization.mean, self.normalization.divisor
+        projection = (projection.T / divisor).T
+        shift = self._narrow(mean @ projection) if self.normalization.centred else None
+        projection = self._narrow(projection)
+        sums = Sums(self._wide)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
             features = block @ projection
-            features -= shift
-            features /= unit
-            first += xp.astype(features.T @ block, self._wide, copy=False)
-            second += xp.astype(features.T @ features, self._wide, copy=False)
-            total += xp.sum(features, axis=0, dtype=self._wide)
-        first = subtract_outer(first, total, mean)
-        first /= self.normalization.divisor
-        return first, second
+            if shift is not None:
+                features -= shift
+            sums.add(block, features)
+        if shift is not None:
+            # Zero but for rounding, which a large mean would multiply.
+            return subtract_outer(sums.first, sums.total, mean, divisor), sums.second
+        sums.first /= divisor
+        return sums.first, sums.second
+
+    def _narrow(self, small: Array) -> Array:
+        """A small operand in the type of the data."""
+        return array_namespace(small).astype(small, self.dtype, copy=False)
+
+
+class Sums:
+    """``UᵀY``, ``UᵀU`` and the sum of the rows of ``U``, added up over blocks in a wide type."""
+
+    def __init__(self, wide: Any) -> None:
+        self._wide = wide
+        self.first: Array = None
+        self.second: Array = None
+        self.total: Array = None
+
+    def add(self, block: Array, features: Array) -> None:
+        """Count a block of samples and their features."""
+        xp = array_namespace(block)
+        first = xp.astype(features.T @ block, self._wide, copy=False)
+        second = xp.astype(features.T @ features, self._wide, copy=False)
+        total = xp.sum(features, axis=0, dtype=self._wide)
+        if self.first is None:
+            self.first, self.second, self.total = first, second, total
+        else:
+            self.first += first
+            self.second += second
+            self.total += total

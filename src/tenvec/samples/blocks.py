@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 
 Array = Any
 
-BLOCK_BYTES = 8 * 2**20
+BLOCK_BYTES = 32 * 2**20
 """Size of a block: near the last-level cache, so that a second product finds it there."""
 
 SMALLEST_BLOCK = 64
@@ -32,6 +32,6 @@ def iterate_blocks(X: Array, dtype: Any, rows: int | None = None) -> Iterator[Ar
     n_entries = prod(X.shape[1:])
     rows = rows or block_rows(n_entries)
     for start in range(0, X.shape[0], rows):
-        block = X[start : start + rows, ...]
+        block = X[start : min(start + rows, X.shape[0]), ...]
         block = xp.reshape(block, (block.shape[0], n_entries))
         yield block if block.dtype == dtype else xp.astype(block, dtype)

@@ -40,6 +40,8 @@ class Normalization:
     """Deviations of the slices, broadcastable to a sample; None where nothing is scaled."""
     unit: float
     """Root mean square of the centred, scaled data."""
+    centred: bool = True
+    """Whether the mean is subtracted; it is zero otherwise."""
 
     @property
     def divisor(self) -> Array:
@@ -104,7 +106,7 @@ def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> No
         scale = _deviations(xp.reshape(squares / n_samples, sample_shape), scale_axes)
         flat = xp.reshape(xp.broadcast_to(scale, sample_shape), (-1,))
         mean_square = float(xp.mean(squares / flat**2)) / n_samples
-    return Normalization(sample_shape, mean, scale, sqrt(mean_square))
+    return Normalization(sample_shape, mean, scale, sqrt(mean_square), center)
 
 
 def _deviations(variances: Array, axes: tuple[int, ...]) -> Array:
