@@ -72,6 +72,15 @@ def identity(size: int, x: Array) -> Array:
     return array_namespace(x).eye(size, dtype=x.dtype, device=device(x))
 
 
+def add_to_diagonal(matrix: Array, values: Array) -> Array:
+    """A copy of a square matrix with values added to its diagonal."""
+    if not is_numpy_array(matrix):
+        return matrix + identity(matrix.shape[0], matrix) * values
+    result = matrix.copy()
+    result.ravel()[:: result.shape[0] + 1] += values
+    return result
+
+
 def cholesky(x: Array) -> Array:
     """Lower Cholesky factor of a symmetric matrix.
 

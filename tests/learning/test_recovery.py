@@ -24,8 +24,9 @@ def bound_of_truth(planted):
     prior, precision = NoisePrior(1e-6, 1e-6), normalization.unit**2
     wh = planted.component_factor / normalization.unit
     for _ in range(50):
-        moments = expectation(samples, Parameters(planted.mode_factors, wh, precision))
-        error = fit_of(moments, planted.mode_factors, wh).expected_error(moments)
+        parameters = Parameters(planted.mode_factors, wh, precision)
+        moments = expectation(samples, parameters)
+        error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(prior, moments, error)
         precision = noise.mean
     value = lower_bound(prior, noise, moments, error)

@@ -15,6 +15,7 @@ from tenvec.kruskal import gram, khatri_rao, normalize_columns, to_tensor
 from tenvec.learning.expectation import Moments
 from tenvec.learning.initialization import subspace_start
 from tenvec.learning.maximization import maximization
+from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import SecondMoments, compression_pays
@@ -278,8 +279,8 @@ def alternating_least_squares(
     converged, reason = False, f"max_iter = {max_iter} passes were made"
     for _ in range(max_iter):
         moments, mixing = _in_orthonormal_basis(samples, *_products(samples, factors))
-        renewed, _, fit = maximization(moments, tuple(factors), mixing, n_sweeps)
-        factors, _ = normalize_columns(renewed)
+        renewed, fit = maximization(moments, Parameters(tuple(factors), mixing, 1.0), n_sweeps)
+        factors = list(renewed.mode_factors)
         errors.append(float(1 - fit.reconstruction_score(moments)))
         if tol and len(errors) > 2 and errors[-3] - errors[-2] < tol > errors[-2] - errors[-1]:
             converged = True

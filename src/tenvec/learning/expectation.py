@@ -8,7 +8,6 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from tenvec.arrays import cholesky, identity, inverse, solve
-from tenvec.kruskal import khatri_rao
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 
@@ -81,7 +80,7 @@ def posterior(parameters: Parameters) -> Posterior:
 def expectation(samples: Samples, parameters: Parameters) -> Moments:
     """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14)."""
     q = posterior(parameters)
-    with_data, of_means = samples.moments(khatri_rao(parameters.mode_factors) @ q.weights.T)
+    with_data, of_means = samples.moments(parameters.terms @ q.weights.T)
     return Moments(
         n_samples=samples.n_samples,
         n_entries=int(with_data.shape[1]),

@@ -12,8 +12,14 @@ from array_api_compat import array_namespace
 from tenvec.arrays import cholesky, to_floats
 from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
 from tenvec.learning.expectation import Moments, expectation
-from tenvec.learning.maximization import Fit, error_floor, fit_of, maximization
-from tenvec.learning.parameters import Parameters, balance
+from tenvec.learning.maximization import (
+    Fit,
+    error_floor,
+    fit_of,
+    maximization,
+    papers_maximization,
+)
+from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 
 Array = Any
@@ -69,14 +75,12 @@ class VariationalEM:
     def step(self, samples: Samples, parameters: Parameters) -> Step:
         """E-step: ``Q(h)``, then ``Q(ρ)``; M-step: ``W¹ … Wᴺ``, then ``Wʰ``; e(t)."""
         moments = expectation(samples, parameters)
-        old = fit_of(moments, parameters.mode_factors, parameters.component_factor)
-        error = old.expected_error(moments)
+        error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
-        factors, wh, fit = maximization(
-            moments, parameters.mode_factors, parameters.component_factor, n_sweeps=1
-        )
-        return finished_step(Parameters(factors, wh, noise.mean), bound, moments, fit, error)
+        parameters, fit = papers_maximization(moments, parameters)
+        parameters = parameters.with_component_factor(parameters.component_factor, noise.mean)
+        return finished_step(parameters, bound, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when e(t) moves less than ``tol`` (algorithm 2)."""
@@ -100,14 +104,12 @@ class ParameterExpandedEM:
     def step(self, samples: Samples, parameters: Parameters) -> Step:
         """``Q(h)``; sweeps over the factors; ``Q(ρ)``; expansion."""
         moments = expectation(samples, parameters)
-        factors, wh, fit = maximization(
-            moments, parameters.mode_factors, parameters.component_factor, self.n_sweeps
-        )
+        parameters, fit = maximization(moments, parameters, self.n_sweeps)
         error = fit.expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
-        wh, gain = expand(moments, wh)
-        parameters = balance(Parameters(factors, wh, noise.mean))
+        wh, gain = expand(moments, parameters.component_factor)
+        parameters = parameters.with_component_factor(wh, noise.mean)
         return finished_step(parameters, bound + gain, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:

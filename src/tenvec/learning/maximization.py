@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import identity, solve
+from tenvec.arrays import add_to_diagonal, solve
 from tenvec.arrays import inverse as inverse_of
-from tenvec.kruskal import contract_leading, contract_trailing, khatri_rao, normalize_columns
+from tenvec.kruskal import contract_leading, contract_trailing, normalize_columns
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
+from tenvec.learning.parameters import Parameters
 
 Array = Any
 
@@ -57,80 +58,94 @@ def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:
     return array_namespace(error).clip(error, min=error_floor(moments))
 
 
-def sweep(
-    with_data: Array, second: Array, inverse: Array, mode_factors: list[Array], wh: Array
-) -> tuple[list[Array], Array, Array, Array]:
-    """Update ``W¹ … Wᴺ`` and ``Wʰ`` once each, in the paper's order (eqs. 15 and 16).
+def maximization(
+    moments: Moments, parameters: Parameters, n_sweeps: int
+) -> tuple[Parameters, Fit]:
+    """Lower the expected squared error by ``n_sweeps`` sweeps over all factors.
 
-    Takes ``V``, ``S`` and ``S⁻¹``. Returns the factors, ``V Z`` and ``G`` of the new modes.
+    A sweep updates ``W¹ … Wᴺ``, whose columns then get unit norm, and ``Wʰ``.
     """
+    second = moments.second
+    inverse = inverse_of(second)
+    for _ in range(n_sweeps):
+        factors, _ = update_modes(moments.with_data, second, parameters)
+        units, weights = normalize_columns(factors)
+        parameters = replace(
+            parameters,
+            mode_factors=tuple(units),
+            component_factor=parameters.component_factor * weights,
+        )
+        gram = gram_of(units)
+        with_terms = moments.with_data @ parameters.terms
+        wh = nearest_solution(parameters.component_factor, inverse @ with_terms, gram)
+        parameters = parameters.with_component_factor(wh)
+    return parameters, _fit(moments, second, wh, gram, with_terms)
+
+
+def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Parameters, Fit]:
+    """One sweep as the paper has it: ``W¹ … Wᴺ``, then ``Wʰ`` (eqs. 15 and 16)."""
+    second = moments.second
+    factors, grams = update_modes(moments.with_data, second, parameters)
+    parameters = replace(parameters, mode_factors=tuple(factors))
+    gram = _product(grams)
+    with_terms = moments.with_data @ parameters.terms
+    wh = nearest_solution(parameters.component_factor, solve(second, with_terms), gram)
+    return parameters.with_component_factor(wh), _fit(moments, second, wh, gram, with_terms)
+
+
+def update_modes(
+    with_data: Array, second: Array, parameters: Parameters
+) -> tuple[list[Array], list[Array]]:
+    """Update ``W¹ … Wᴺ`` once each; returns them and their Gram matrices."""
+    factors, wh = list(parameters.mode_factors), parameters.component_factor
     xp = array_namespace(wh)
-    rank = wh.shape[1]
-    grams = [factor.T @ factor for factor in mode_factors]
+    grams = [factor.T @ factor for factor in factors]
     features_gram = wh.T @ second @ wh
     # Σ_i y_i ⊗ (u_iᵀWʰ): one tensor a CP column, contracted mode by mode with fresh factors.
     stack = wh.T @ with_data
-    mode_factors = list(mode_factors)
-    for mode, factor in enumerate(mode_factors):
-        stack = xp.reshape(stack, (rank, factor.shape[0], -1))
-        target = contract_trailing(stack, mode_factors[mode + 1 :]).T
-        normal = features_gram
-        for other, product in enumerate(grams):
-            if other != mode:
-                normal = normal * product
-        factor = _nearest_solution(factor, target, normal)
-        mode_factors[mode] = factor
-        grams[mode] = factor.T @ factor
-        if mode + 1 < len(mode_factors):
+    for mode, factor in enumerate(factors):
+        stack = xp.reshape(stack, (wh.shape[1], factor.shape[0], -1))
+        target = contract_trailing(stack, factors[mode + 1 :]).T
+        others = [gram for other, gram in enumerate(grams) if other != mode]
+        factor = nearest_solution(factor, target, _product([features_gram, *others]))
+        factors[mode], grams[mode] = factor, factor.T @ factor
+        if mode + 1 < len(factors):
             stack = contract_leading(stack, factor)
-    del stack  # as large as the Khatri-Rao product that comes next
-    normal = grams[0]
-    for product in grams[1:]:
-        normal = normal * product
-    cross = with_data @ khatri_rao(mode_factors)
-    wh = _nearest_solution(wh, inverse @ cross, normal)
-    return mode_factors, wh, cross, normal
+    return factors, grams
 
 
-def maximization(
-    moments: Moments, mode_factors: tuple[Array, ...], component_factor: Array, n_sweeps: int
-) -> tuple[tuple[Array, ...], Array, Fit]:
-    """Lower the expected squared error by ``n_sweeps`` sweeps over all factors."""
-    second = moments.second
-    inverse = inverse_of(second)
-    factors, wh = list(mode_factors), component_factor
-    for index in range(n_sweeps):
-        if index:
-            factors, weights = normalize_columns(factors)
-            wh = wh * weights
-        factors, wh, cross, gram = sweep(moments.with_data, second, inverse, factors, wh)
-    return tuple(factors), wh, _fit(moments, wh, gram, cross)
+def fit_of(moments: Moments, parameters: Parameters) -> Fit:
+    """How well given parameters explain given moments."""
+    with_terms = moments.with_data @ parameters.terms
+    gram = gram_of(parameters.mode_factors)
+    return _fit(moments, moments.second, parameters.component_factor, gram, with_terms)
 
 
-def fit_of(moments: Moments, mode_factors: tuple[Array, ...], wh: Array) -> Fit:
-    """How well given factors explain given moments."""
-    cross = moments.with_data @ khatri_rao(mode_factors)
-    return _fit(moments, wh, gram_of(mode_factors), cross)
-
-
-def _fit(moments: Moments, wh: Array, gram: Array, cross: Array) -> Fit:
+def _fit(moments: Moments, second: Array, wh: Array, gram: Array, with_terms: Array) -> Fit:
     xp = array_namespace(wh)
     basis_gram = wh @ gram @ wh.T
-    strengths = xp.sum(wh * (moments.second @ wh), axis=0)
+    strengths = xp.sum(wh * (second @ wh), axis=0)
     return Fit(
-        cross=xp.sum(cross * wh),
+        cross=xp.sum(with_terms * wh),
         explained=xp.sum(moments.of_means * basis_gram),
-        expected=xp.sum(moments.second * basis_gram),
+        expected=xp.sum(second * basis_gram),
         separate=xp.sum(strengths * xp.linalg.diagonal(gram)),
     )
 
 
-def _nearest_solution(old: Array, target: Array, normal: Array) -> Array:
+def _product(matrices: list[Array]) -> Array:
+    """Entrywise product."""
+    product, *others = matrices
+    for matrix in others:
+        product = product * matrix
+    return product
+
+
+def nearest_solution(old: Array, target: Array, normal: Array) -> Array:
     """Minimize ``tr(W C Wᵀ) − 2 tr(W targetᵀ)`` near the old factor: ``W C = target``."""
     xp = array_namespace(old)
     diagonal = xp.linalg.diagonal(normal)
     # Per column, so that weak columns are held no tighter than strong ones.
-    floor = xp.max(diagonal) * 1e-30
-    weights = PROXIMITY * xp.clip(diagonal, min=0.0) + floor + 1e-300
-    damped = normal + identity(normal.shape[0], normal) * weights
-    return old + solve(damped, (target - old @ normal).T).T
+    floor = xp.max(diagonal) * 1e-30 + 1e-300
+    weights = PROXIMITY * xp.clip(diagonal, min=0.0) + floor
+    return old + solve(add_to_diagonal(normal, weights), (target - old @ normal).T).T

@@ -68,22 +68,23 @@ class ArraySamples:
     def moments(self, projection: Array) -> tuple[Array, Array]:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
         if self._folded:
-            return self._folded_moments(projection)
-        projection = self._narrow(projection)
+            return self._folded_moments(projection.T)
+        projection = self._narrow(projection.T)
         sums = Sums(self._wide)
         for block in self.normalized_blocks():
-            sums.add(block, block @ projection)
+            sums.add(block, projection @ block.T)
         return sums.first, sums.second
 
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
         """Products with the raw data; mean, scale and unit enter through small arrays."""
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        projection = (projection.T / divisor).T
-        shift = self._narrow(mean @ projection) if self.normalization.centred else None
+        projection = projection / divisor
+        shift = self._narrow(projection @ mean)[:, None] if self.normalization.centred else None
         projection = self._narrow(projection)
         sums = Sums(self._wide)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
-            features = block @ projection
+            # Uᵀ, not U: BLAS is up to 40 % faster where the long side of the result is contiguous.
+            features = projection @ block.T
             if shift is not None:
                 features -= shift
             sums.add(block, features)
@@ -108,11 +109,11 @@ class Sums:
         self.total: Array = None
 
     def add(self, block: Array, features: Array) -> None:
-        """Count a block of samples and their features."""
+        """Count a block of samples and their features ``Uᵀ``, one column a sample."""
         xp = array_namespace(block)
-        first = xp.astype(features.T @ block, self._wide, copy=False)
-        second = xp.astype(features.T @ features, self._wide, copy=False)
-        total = xp.sum(features, axis=0, dtype=self._wide)
+        first = xp.astype(features @ block, self._wide, copy=False)
+        second = xp.astype(features @ features.T, self._wide, copy=False)
+        total = xp.sum(features, axis=1, dtype=self._wide)
         if self.first is None:
             self.first, self.second, self.total = first, second, total
         else:

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 
 Array = Any
 
-BLOCK_BYTES = 32 * 2**20
+BLOCK_BYTES = 64 * 2**20
 """Size of a block: near the last-level cache, so that a second product finds it there."""
 
 SMALLEST_BLOCK = 64
