@@ -35,8 +35,6 @@ class Fit:
     """``⟨UᵀU, S_W⟩``."""
     expected: Array
     """``⟨S, S_W⟩``."""
-    separate: Array
-    """The same for each rank-one term alone, summed: far larger where terms cancel."""
 
     def expected_error(self, moments: Moments) -> Array:
         """``ψ``: expected squared error over ``Q(h)``."""
@@ -124,12 +122,10 @@ def fit_of(moments: Moments, parameters: Parameters) -> Fit:
 def _fit(moments: Moments, second: Array, wh: Array, gram: Array, with_terms: Array) -> Fit:
     xp = array_namespace(wh)
     basis_gram = wh @ gram @ wh.T
-    strengths = xp.sum(wh * (second @ wh), axis=0)
     return Fit(
         cross=xp.sum(with_terms * wh),
         explained=xp.sum(moments.of_means * basis_gram),
         expected=xp.sum(second * basis_gram),
-        separate=xp.sum(strengths * xp.linalg.diagonal(gram)),
     )
 
 
