@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -215,9 +215,11 @@ def _read(path: Path, key: str | None) -> Array:
         raise CommandError(f"{path} is a folder: name a file")
     if path.suffix == ".csv":
         return _read_table(path)
+    if path.suffix == ".npz" and not is_zipfile(path):
+        raise CommandError(f"{path} is no .npy or .npz file of numbers, or is cut off")
     try:
         content = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, BadZipFile) as error:
+    except (ValueError, EOFError) as error:
         # NumPy takes what it does not know for a pickle, and tells how to open one.
         why = "" if "pickle" in str(error) else f" ({error})"
         raise CommandError(
