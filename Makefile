@@ -39,6 +39,9 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# Two workers on two cores: a thread each.
+unit: export OPENBLAS_NUM_THREADS ?= 1
+unit: export OMP_NUM_THREADS ?= 1
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
 

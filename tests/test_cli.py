@@ -71,6 +71,7 @@ def test_settings_reach_the_model(tmp_path, samples):
     flat = samples.reshape(40, 20)
     np.savez(tmp_path / "several.npz", a=flat, b=flat[:3])
     options = "--key a --sample-shape 5 4 --algorithm em --init uniform --no-center --scale 1 "
+    options += "--n-sweeps 4 --noise-prior 1 2 --quiet "
     options += "--whiten 0.5 --max-iter 7 --tol 0 --n-init 2 --seed 3 --n-components 2"
     model_file = tmp_path / "m.safetensors"
     status = main(["fit", str(tmp_path / "several.npz"), "-o", str(model_file), *options.split()])
@@ -79,7 +80,7 @@ def test_settings_reach_the_model(tmp_path, samples):
     wanted = {
         "sample_shape": (5, 4), "algorithm": "em", "init": "uniform", "center": False,
         "scale": (1,), "whiten": 0.5, "max_iter": 7, "tol": 0, "n_init": 2, "random_state": 3,
-        "n_components": 2,
+        "n_components": 2, "n_sweeps": 4, "noise_prior": (1.0, 2.0), "verbose": 0,
     }  # fmt: skip
     assert {name: model.get_params()[name] for name in wanted} == wanted
     assert model.n_iter_ == 7
@@ -103,25 +104,45 @@ def test_features_as_csv(tmp_path, samples):
         (["fit", "objects.npy", "-o", "m"], "is no .npy or .npz file of numbers"),
         (["fit", "several.npz", "-o", "m"], "holds a, b: choose one with --key"),
         (["fit", "several.npz", "-o", "m", "--key", "c"], "holds no 'c', but a, b"),
-        (["fit", "samples.npy", "-o", "samples.npy"], "--overwrite replaces it"),
+        (["fit", "samples.npy", "-o", "several.npz"], "--overwrite replaces it"),
+        (["fit", "samples.npy", "-o", "samples.npy", "--overwrite"], "is an input of this"),
+        (["transform", "m", "text.txt", "-o", "./text.txt", "--overwrite"], "is an input of this"),
+        (["fit", ".", "-o", "m"], ". is a folder: name a file"),
+        (["fit", "samples.npy", "-o", ".", "--overwrite"], ". is a folder: name a file in it"),
+        (["fit", "cut.npz", "-o", "m"], "cut.npz is no .npy or .npz file of numbers"),
+        (["fit", "named.csv", "-o", "m"], "named.csv is no table of numbers (could not convert"),
+        (["fit", "ragged.csv", "-o", "m"], "ragged.csv is no table of numbers (the number of"),
+        (["demo", "--out", "text.txt"], "text.txt is a file: name a folder"),
         (["fit", "samples.npy", "-o", "no/m"], "the folder no does not exist"),
         (["fit", "samples.npy", "-o", "m", "-k", "0"], "n_components must be at least 1"),
         (["inspect", "text.txt"], "is not a model file"),
         (["inspect", "absent"], "No such file"),
+        (["inspect", "."], "is a folder"),
     ],
 )
-def test_errors_are_one_line(tmp_path, samples, arguments, message):
+def test_errors_are_one_line(tmp_path, samples, arguments, message, monkeypatch, capsys):
     (tmp_path / "text.txt").write_text("hello, this is text")
     np.save(tmp_path / "objects.npy", np.array([{}, {}], dtype=object))
     np.savez(tmp_path / "several.npz", a=samples, b=samples)
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "several.npz").read_bytes()[:-30])
+    (tmp_path / "named.csv").write_text("width,height\n1,2\n3,4\n")
+    (tmp_path / "ragged.csv").write_text("1,2\n1,2,3\n")
     before = sorted(os.listdir(tmp_path))
-    done = run(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("tenvec: ")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_failure_is_a_line_and_a_status(tmp_path):
+    done = run("inspect", "absent", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("tenvec: ")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1
-    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_without_a_command_it_helps():

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -73,8 +74,18 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--sample-shape", type=int, nargs="+", metavar="D", help="folds 2-D samples")
     fit.add_argument("--max-iter", type=int, default=200, help="largest number of passes")
     fit.add_argument("--tol", type=float, default=1e-4)
+    fit.add_argument("--n-sweeps", type=int, default=10, help="sweeps a pass (%(default)s)")
+    fit.add_argument(
+        "--noise-prior",
+        type=float,
+        nargs=2,
+        default=(1e-6, 1e-6),
+        metavar=("A", "B"),
+        help="of the noise precision, a Gamma distribution",
+    )
     fit.add_argument("--n-init", type=int, default=1, help="number of starts")
     fit.add_argument("--seed", type=int, default=0, help="of random starts (%(default)s)")
+    fit.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     _shared(fit, "samples")
 
     transform = _command(commands, "transform", "features of samples", _transform)
@@ -110,13 +121,15 @@ def _shared(parser: argparse.ArgumentParser, what: str) -> None:
 def _demo(options: argparse.Namespace) -> None:
     from tenvec import demo
 
+    if options.out.exists() and not options.out.is_dir():
+        raise CommandError(f"{options.out} is a file: name a folder for the pictures")
     demo.run(options.out)
 
 
 def _fit(options: argparse.Namespace) -> None:
     from tenvec import TBVDR
 
-    _refuse_existing(options)
+    _refuse_output(options)
     samples = _read(options.samples, options.key)
     shape = options.sample_shape
     model = TBVDR(
@@ -130,11 +143,13 @@ def _fit(options: argparse.Namespace) -> None:
         sample_shape=None if shape is None else tuple(shape),
         max_iter=options.max_iter,
         tol=options.tol,
+        n_sweeps=options.n_sweeps,
+        noise_prior=tuple(options.noise_prior),
         n_init=options.n_init,
         random_state=options.seed,
-        verbose=0 if _show_progress_bar() else 2,
+        verbose=0 if options.quiet or _show_progress_bar() else 2,
     )
-    if _show_progress_bar():
+    if _show_progress_bar() and not options.quiet:
         from sklearn.callback import ProgressBar
 
         model.set_callbacks(ProgressBar())
@@ -149,14 +164,14 @@ def _fit(options: argparse.Namespace) -> None:
 def _transform(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_existing(options)
+    _refuse_output(options)
     _write(options.out, load(options.model).transform(_read(options.samples, options.key)))
 
 
 def _reconstruct(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_existing(options)
+    _refuse_output(options)
     features = _read(options.features, options.key)
     _write(options.out, load(options.model).inverse_transform(features))
 
@@ -196,13 +211,19 @@ def _read(path: Path, key: str | None) -> Array:
     """An array from a file; .npy files are mapped, not read."""
     if not path.exists():
         raise CommandError(f"{path} does not exist")
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder: name a file")
     if path.suffix == ".csv":
-        return np.loadtxt(path, delimiter=",", ndmin=2)
+        return _read_table(path)
+    if path.suffix == ".npz" and not is_zipfile(path):
+        raise CommandError(f"{path} is no .npy or .npz file of numbers, or is cut off")
     try:
         content = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
+        # NumPy takes what it does not know for a pickle, and tells how to open one.
+        why = "" if "pickle" in str(error) else f" ({error})"
         raise CommandError(
-            f"{path} is no .npy or .npz file of numbers ({error}); save one with numpy.save"
+            f"{path} is no .npy or .npz file of numbers{why}; save one with numpy.save"
         ) from error
     if not isinstance(content, np.lib.npyio.NpzFile):
         return content
@@ -215,12 +236,30 @@ def _read(path: Path, key: str | None) -> Array:
         return content[key or names[0]]
 
 
-def _refuse_existing(options: argparse.Namespace) -> None:
-    """Say so before the work, not after it."""
-    if options.out.exists() and not options.overwrite:
-        raise CommandError(f"{options.out} exists; --overwrite replaces it")
-    if not options.out.parent.is_dir():
-        raise CommandError(f"the folder {options.out.parent} does not exist")
+def _read_table(path: Path) -> Array:
+    try:
+        return np.loadtxt(path, delimiter=",", ndmin=2)
+    except ValueError as error:
+        # NumPy's advice is for those who call it.
+        reason = str(error).split(";")[0].rstrip(".")
+        raise CommandError(
+            f"{path} is no table of numbers ({reason}): rows of equally many numbers, separated by "
+            "commas, without a heading, are needed"
+        ) from error
+
+
+def _refuse_output(options: argparse.Namespace) -> None:
+    """Say before the work, not after it, that its result cannot be written."""
+    out: Path = options.out
+    if out.is_dir():
+        raise CommandError(f"{out} is a folder: name a file in it")
+    if not out.parent.is_dir():
+        raise CommandError(f"the folder {out.parent} does not exist")
+    inputs = [getattr(options, name, None) for name in ("model", "samples", "features")]
+    if out.exists() and any(path and path.exists() and out.samefile(path) for path in inputs):
+        raise CommandError(f"{out} is an input of this command: name another file to write")
+    if out.exists() and not options.overwrite:
+        raise CommandError(f"{out} exists; --overwrite replaces it")
 
 
 def _write(path: Path, array: Array) -> None:

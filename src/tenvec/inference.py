@@ -113,10 +113,10 @@ class Model:
         if folded:
             parts = [block @ basis for block in iterate_blocks(samples, dtype)]
         else:
-            parts = [
-                xp.astype(block - mean, dtype, copy=False) @ basis
-                for block in iterate_blocks(samples, mean.dtype)
-            ]
+            parts = []
+            for block in iterate_blocks(samples, mean.dtype, fresh=True):
+                block -= mean
+                parts.append(xp.astype(block, dtype, copy=False) @ basis)
         result = xp.concat(parts) if len(parts) > 1 else parts[0]
         return result - shift if folded else result
 
@@ -139,10 +139,12 @@ class Model:
         basis = self.basis() / xp.sqrt(self.variances + noise)
         parts = []
         with np.errstate(invalid="ignore", over="ignore"):
-            for block in iterate_blocks(samples, self.mean.dtype):
-                centred = (block - self.flat_mean) / self.flat_scale
-                explained = xp.sum((centred @ basis) ** 2, axis=1)
-                parts.append(xp.sum(centred * centred, axis=1) - explained)
+            for block in iterate_blocks(samples, self.mean.dtype, fresh=True):
+                block -= self.flat_mean
+                block /= self.flat_scale
+                explained = xp.sum((block @ basis) ** 2, axis=1)
+                block *= block
+                parts.append(xp.sum(block, axis=1) - explained)
         squares = xp.concat(parts)
         if not bool(xp.all(xp.isfinite(squares))):
             raise ValueError(NOT_FINITE)

@@ -121,6 +121,8 @@ def load(path: Any) -> Any:
     TBVDR(n_components=5)
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a model file in it.")
     with open(path, "rb") as file:
         header = _header(path, file)
         file.seek(0)

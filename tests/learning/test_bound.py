@@ -1,11 +1,13 @@
 """The bound never falls, whatever the sizes, the noise, the dtype and the algorithm."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tenvec import TBVDR
+from tenvec.learning.iteration import ParameterExpandedEM
 from tests.literal import plant
 
 # (sample shape, K, R, M): orders 1 to 4, then R > P, R > K on vectors, M < K, sizes of one.
@@ -56,7 +58,9 @@ def test_the_bound_never_falls(seed, algorithm):
             model.fit(samples)
         assert np.all(np.isfinite(model.lower_bounds_))
         if model.n_iter_ < 40:
-            # It may end early where it stands still, and nowhere else.
+            # It may end early where it stands still, and nowhere else: a fall of the bound ends
+            # the fit, so an early end could hide one.
+            assert model.n_iter_ >= 10
             assert "from rounding" in model.stop_reason_
             assert np.ptp(model.lower_bounds_[-10:]) < 1e-12 * samples.size * max(1, snr) ** 2
         assert falls_beyond_rounding(model, samples) <= 1, (shape, k, rank, n_samples, snr)
@@ -74,6 +78,20 @@ def test_two_samples_leave_no_noise_and_it_says_so(algorithm):
     np.testing.assert_allclose(
         model.inverse_transform(model.transform(samples)), samples, rtol=1e-5
     )
+
+
+def test_a_step_that_lowers_the_bound_is_seen(monkeypatch):
+    """The driver ends a fit at a fall; it must not pass for a fit that stands still."""
+    step = ParameterExpandedEM.step
+
+    def worse(self, samples, parameters):
+        done = step(self, samples, parameters)
+        spoiled = replace(done.parameters, precision=done.parameters.precision * 0.3)
+        return replace(done, parameters=spoiled)
+
+    monkeypatch.setattr(ParameterExpandedEM, "step", worse)
+    with pytest.raises(AssertionError):
+        test_the_bound_never_falls(1, "px-em")
 
 
 def test_the_check_can_fail():

@@ -8,7 +8,7 @@ from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.initialization import START_PRECISION, start
 from tenvec.learning.iteration import ParameterExpandedEM, iterate
 from tenvec.learning.parameters import Parameters
-from tenvec.samples import array as array_module
+from tenvec.samples import blocks as blocks_module
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import SecondMoments, compression_pays
 from tenvec.samples.normalization import measure
@@ -111,7 +111,7 @@ def test_a_mean_far_above_the_deviations_costs_no_digits(dtype):
 
 @pytest.mark.parametrize("rows", [64, 4096])
 def test_float32_loses_only_its_own_digits(rows, monkeypatch):
-    monkeypatch.setattr(array_module, "block_rows", lambda _: rows)
+    monkeypatch.setattr(blocks_module, "block_rows", lambda *_, **__: rows)
     X = data(n_samples=5000, shape=(5, 4))
     single = TBVDR(4, max_iter=30, tol=0).fit(X.astype(np.float32))
     double = TBVDR(4, max_iter=30, tol=0).fit(X)

@@ -70,9 +70,7 @@ def posterior(parameters: Parameters) -> Posterior:
         # With more features than the basis carries and little noise, entries of Σ near one hide
         # the small variances that the means need: then a solve, not the cheaper product.
         weights=(
-            covariance @ scaled
-            if n_components <= parameters.capacity
-            else solve(precision, scaled)
+            covariance @ scaled if n_components <= parameters.capacity else solve(precision, scaled)
         ),
     )
 

@@ -137,22 +137,25 @@ def finished_step(
     parameters: Parameters, bound: Array, moments: Moments, fit: Fit, expected_error: Array
 ) -> Step:
     """What a pass brought. Only here does it wait for the device that computes it."""
-    bound, score, error = to_floats(
-        [bound, fit.reconstruction_score(moments), expected_error]
+    bound, score, error, separate = to_floats(
+        [bound, fit.reconstruction_score(moments), expected_error, fit.separate]
     )
     return Step(
         parameters=parameters,
         bound=bound,
         score=score,
         at_rounding=error <= error_floor(moments),
-        rounding=bound_rounding(moments, error),
+        rounding=bound_rounding(moments, separate, error),
     )
 
 
-def bound_rounding(moments: Moments, expected_error: float) -> float:
-    """Nats by which rounding may move the bound: ``4 eps · MP · ‖Y‖²/ψ``."""
+def bound_rounding(moments: Moments, separate: float, expected_error: float) -> float:
+    """Nats by which rounding may move the bound.
+
+    ``4 eps · MP · ‖Y‖²/ψ``, and more where rank-one terms far larger than the data cancel.
+    """
     n_values = moments.n_samples * moments.n_entries
-    return 4 * moments.rounding * n_values * moments.sum_of_squares / expected_error
+    return 4 * moments.rounding * n_values * max(moments.sum_of_squares, separate) / expected_error
 
 
 def iterate(

@@ -35,6 +35,8 @@ class Fit:
     """``⟨UᵀU, S_W⟩``."""
     expected: Array
     """``⟨S, S_W⟩``."""
+    separate: Array
+    """The same for each rank-one term alone, summed: far larger where terms cancel."""
 
     def expected_error(self, moments: Moments) -> Array:
         """``ψ``: expected squared error over ``Q(h)``."""
@@ -77,7 +79,7 @@ def maximization(
         with_terms = moments.with_data @ parameters.terms
         wh = nearest_solution(parameters.component_factor, inverse @ with_terms, gram)
         parameters = parameters.with_component_factor(wh)
-    return parameters, _fit(moments, second, wh, gram, with_terms)
+    return parameters, _fit(moments, second, parameters, gram, with_terms)
 
 
 def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Parameters, Fit]:
@@ -88,7 +90,8 @@ def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Param
     gram = _product(grams)
     with_terms = moments.with_data @ parameters.terms
     wh = nearest_solution(parameters.component_factor, solve(second, with_terms), gram)
-    return parameters.with_component_factor(wh), _fit(moments, second, wh, gram, with_terms)
+    parameters = parameters.with_component_factor(wh)
+    return parameters, _fit(moments, second, parameters, gram, with_terms)
 
 
 def update_modes(
@@ -116,16 +119,32 @@ def fit_of(moments: Moments, parameters: Parameters) -> Fit:
     """How well given parameters explain given moments."""
     with_terms = moments.with_data @ parameters.terms
     gram = gram_of(parameters.mode_factors)
-    return _fit(moments, moments.second, parameters.component_factor, gram, with_terms)
+    return _fit(moments, moments.second, parameters, gram, with_terms)
 
 
-def _fit(moments: Moments, second: Array, wh: Array, gram: Array, with_terms: Array) -> Fit:
+def _fit(
+    moments: Moments, second: Array, parameters: Parameters, gram: Array, with_terms: Array
+) -> Fit:
+    wh = parameters.component_factor
     xp = array_namespace(wh)
+    if gram.shape[0] >= moments.n_entries:
+        # More columns than entries cancel: the basis itself is smaller, and loses no digits.
+        basis = parameters.basis()
+        basis_gram = basis @ basis.T
+        expected = xp.sum(second * basis_gram)
+        return Fit(
+            cross=xp.sum(moments.with_data * basis),
+            explained=xp.sum(moments.of_means * basis_gram),
+            expected=expected,
+            separate=expected,
+        )
     basis_gram = wh @ gram @ wh.T
+    strengths = xp.sum(wh * (second @ wh), axis=0)
     return Fit(
         cross=xp.sum(with_terms * wh),
         explained=xp.sum(moments.of_means * basis_gram),
         expected=xp.sum(second * basis_gram),
+        separate=xp.sum(strengths * xp.linalg.diagonal(gram)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from tenvec.arrays import subtract_outer, wide_float
-from tenvec.samples.blocks import block_rows, iterate_blocks
+from tenvec.samples.blocks import iterate_blocks
 from tenvec.samples.normalization import Normalization
 
 Array = Any
@@ -46,7 +46,7 @@ class ArraySamples:
         self.rounding = float(xp.finfo(self.dtype).eps)
         self.zeros = normalization.mean[:0]
         self._X = X
-        self._rows = rows or block_rows(prod(self.sample_shape))
+        self._rows = rows
         self._folded = X.dtype == self.dtype and self._folding_is_safe()
 
     def _folding_is_safe(self) -> bool:
@@ -62,8 +62,11 @@ class ArraySamples:
         """Blocks of normalized samples, copied block by block."""
         xp = array_namespace(self._X)
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        for block in iterate_blocks(self._X, self._wide, self._rows):
-            yield xp.astype((block - mean) / divisor, self.dtype, copy=False)
+        for block in iterate_blocks(self._X, self._wide, self._rows, fresh=True):
+            # In place where the library has that: one copy of a block at a time.
+            block -= mean
+            block /= divisor
+            yield xp.astype(block, self.dtype, copy=False)
 
     def moments(self, projection: Array) -> tuple[Array, Array]:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
@@ -78,7 +81,10 @@ class ArraySamples:
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
         """Products with the raw data; mean, scale and unit enter through small arrays."""
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        projection = projection / divisor
+        unit = self.normalization.unit
+        if self.normalization.scale is not None:
+            # A unit alone is left to the features: they are smaller than the projection.
+            projection, unit = projection / divisor, 1.0
         shift = self._narrow(projection @ mean)[:, None] if self.normalization.centred else None
         projection = self._narrow(projection)
         sums = Sums(self._wide)
@@ -87,6 +93,7 @@ class ArraySamples:
             features = projection @ block.T
             if shift is not None:
                 features -= shift
+            features /= unit
             sums.add(block, features)
         if shift is not None:
             # Zero but for rounding, which a large mean would multiply.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 
 Array = Any
 
@@ -16,22 +16,36 @@ BLOCK_BYTES = 64 * 2**20
 SMALLEST_BLOCK = 64
 """Rows below which a matrix product is no longer fast."""
 
+COPIED_BYTES, SMALLEST_COPY = 4 * 2**20, 32
+"""The same for blocks that are copied: these count as memory beside the data."""
 
-def block_rows(n_entries: int) -> int:
+
+def block_rows(n_entries: int, *, copied: bool = False) -> int:
     """Number of samples to read at once."""
-    return max(SMALLEST_BLOCK, BLOCK_BYTES // (8 * max(n_entries, 1)))
+    size, least = (COPIED_BYTES, SMALLEST_COPY) if copied else (BLOCK_BYTES, SMALLEST_BLOCK)
+    return max(least, size // (8 * max(n_entries, 1)))
 
 
-def iterate_blocks(X: Array, dtype: Any, rows: int | None = None) -> Iterator[Array]:
+def iterate_blocks(
+    X: Array, dtype: Any, rows: int | None = None, *, fresh: bool = False
+) -> Iterator[Array]:
     """Blocks of samples as matrices of the wanted type, flattened in C order.
 
     A block is a view of the data where type and order allow it, and a copy of that block alone
-    where they do not: the whole is never copied.
+    where they do not: the whole is never copied. With ``fresh`` it is always a copy, which the
+    caller may change.
     """
     xp = array_namespace(X)
     n_entries = prod(X.shape[1:])
-    rows = rows or block_rows(n_entries)
+    if rows is None:
+        in_memory = is_numpy_array(X)
+        views = not fresh and X.dtype == dtype and (not in_memory or X.ndim == 2 or _in_order(X))
+        rows = block_rows(n_entries, copied=in_memory and not views)
     for start in range(0, X.shape[0], rows):
         block = X[start : min(start + rows, X.shape[0]), ...]
         block = xp.reshape(block, (block.shape[0], n_entries))
-        yield block if block.dtype == dtype else xp.astype(block, dtype)
+        yield xp.astype(block, dtype, copy=fresh)
+
+
+def _in_order(X: Array) -> bool:
+    return bool(X[:1].flags.c_contiguous)
