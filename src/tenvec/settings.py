@@ -30,6 +30,8 @@ class Settings:
     n_sweeps: int
     noise_prior: tuple[float, float]
     n_init: int
+    on_device: bool
+    """NumPy arrays are computed with on a device; what is fitted comes back."""
 
 
 def checked_settings(estimator: Any, sample_shape: tuple[int, ...]) -> Settings:
@@ -73,6 +75,7 @@ def checked_settings(estimator: Any, sample_shape: tuple[int, ...]) -> Settings:
             real_number(prior[1], "noise_prior[1]", 0.0),
         ),
         n_init=positive_integer(estimator.n_init, "n_init"),
+        on_device=estimator.device is not None,
     )
 
 

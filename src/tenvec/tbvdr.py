@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
+from math import prod
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -32,7 +34,8 @@ from tenvec.learning.parameters import Parameters, canonical
 from tenvec.progress import CallbackSupport, FitProgress, logged, with_callbacks
 from tenvec.samples import Samples
 from tenvec.samples.array import ArraySamples
-from tenvec.samples.compression import SecondMoments, compression_pays
+from tenvec.samples.compression import compress_and_measure, compression_pays
+from tenvec.samples.host import HostArray, torch_device
 from tenvec.samples.normalization import Normalization, measure
 from tenvec.settings import Settings, Start, checked_settings
 from tenvec.validation import ParameterError, positive_integer, random_generator
@@ -100,6 +103,10 @@ class TBVDR(CallbackSupport, SampleTransformer):
         ``joblib.parallel_config``.
     random_state : int, RandomState or None, default=None
         Seed of the random starts, and of :meth:`sample` where that is given none.
+    device : str, torch.device or None, default=None
+        Where to compute with NumPy arrays: a PyTorch device such as ``"cuda"``, to which samples
+        are streamed block by block, so that they may be larger than its memory. Results are
+        NumPy's. None computes with every array where it is.
     verbose : int, default=0
         1 logs a line a start and 2 a line a pass, to the logger ``tenvec``.
 
@@ -182,6 +189,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         noise_prior: tuple[float, float] = (1e-6, 1e-6),
         n_init: int = 1,
         random_state: Any = None,
+        device: Any = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -198,6 +206,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         self.noise_prior = noise_prior
         self.n_init = n_init
         self.random_state = random_state
+        self.device = device
         self.verbose = verbose
 
     @with_callbacks
@@ -219,8 +228,8 @@ class TBVDR(CallbackSupport, SampleTransformer):
         data = self._samples_to_fit(X)
         settings = checked_settings(self, data.shape[1:])
         generator = random_generator(self.random_state)
-        normalization = measure(data, center=settings.center, scale_axes=settings.scale_axes)
-        samples = _source(data, settings, normalization)
+        samples = _source(self._streamed(data), settings)
+        normalization = samples.normalization
         prior, precision = _noise(settings, normalization)
         seeds = generator.randint(2**31 - 1, size=settings.n_init)
         shapes = self._input_attributes(X, data)
@@ -370,10 +379,30 @@ class TBVDR(CallbackSupport, SampleTransformer):
         array of shape (n_samples, n_components)
             float32 where X is, else float64.
         """
-        return self._features(self._new_samples(X))
+        return self._by_device(self._features, self._new_samples(X))
 
-    def _features(self, samples: Array) -> Array:
-        model = self._model
+    def _streamed(self, samples: Array) -> Array:
+        """The samples, by way of the device that the estimator was told to compute on."""
+        if self.device is None:
+            return samples
+        if not is_numpy_array(samples):
+            raise ValueError(
+                f"device={self.device!r} is for NumPy arrays, but X is an array of "
+                f"{describe(samples)}, which is computed with where it is: leave device=None."
+            )
+        return HostArray(samples, torch_device(self.device))
+
+    def _by_device(self, function: Callable[[Model, Array], Array], samples: Array) -> Array:
+        """A function of the model and samples, computed where the estimator was told to."""
+        streamed = self._streamed(samples)
+        if streamed is samples:
+            return function(self._model, samples)
+        moved = self.move_to(streamed.place)._model
+        shape = (-1, *self.sample_shape_)
+        blocks = streamed.blocks()
+        return np.concatenate([to_numpy(function(moved, block.reshape(shape))) for block in blocks])
+
+    def _features(self, model: Model, samples: Array) -> Array:
         means = model.posterior_means(samples)
         xp = array_namespace(means)
         return means * xp.astype(model.feature_scale(self.whiten_), means.dtype, copy=False)
@@ -418,13 +447,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
                 f"X must be an array of the library to move to, got {type(X).__name__}."
             )
         moved = copy(self)
-        for name in ARRAYS:
-            value = getattr(self, name)
-            if isinstance(value, list):
-                value = [like(to_numpy(array), X) for array in value]
-            elif value is not None:
-                value = like(to_numpy(value), X)
-            setattr(moved, name, value)
+        moved.__dict__.update(_moved(self.__dict__, X))
         return moved
 
     def posterior(self, X: Any) -> tuple[Array, Array]:
@@ -442,7 +465,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         covariances : array of shape (n_samples, K, K)
             Always float64; a read-only view of one matrix where all samples share it.
         """
-        means = self._features(self._new_samples(X))
+        means = self.transform(X)
         model = self._model
         variances = model.noise_variance / (model.variances + model.noise_variance)
         variances = variances * model.feature_scale(self.whiten_) ** 2
@@ -501,7 +524,7 @@ class TBVDR(CallbackSupport, SampleTransformer):
         array of shape (n_samples,)
             ``ln N(x | mean, BᵀB + σ²I)``, always float64.
         """
-        return self._model.log_likelihood(self._new_samples(X))
+        return self._by_device(Model.log_likelihood, self._new_samples(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the samples, in nats.
@@ -573,17 +596,18 @@ class TBVDR(CallbackSupport, SampleTransformer):
             Whether a file of that name may be replaced.
         """
         check_is_fitted(self)
-        persistence.save(self, path, overwrite=overwrite)
+        persistence.save(self.move_to(np.empty(0)), path, overwrite=overwrite)
 
 
-def _source(data: Array, settings: Settings, normalization: Normalization) -> Samples:
+def _source(data: Array, settings: Settings) -> Samples:
     """Where learning takes its moments from: the samples, or their second moments."""
-    samples = ArraySamples(data, normalization)
-    n_samples, n_entries = data.shape[0], normalization.mean.shape[0]
+    center, axes = settings.center, settings.scale_axes
     # The paper's algorithm passes over the data; it runs compressed too, with the same iterates.
-    if compression_pays(n_samples, n_entries, settings.n_components, settings.max_iter):
-        return SecondMoments(samples)
-    return samples
+    if compression_pays(
+        data.shape[0], prod(data.shape[1:]), settings.n_components, settings.max_iter
+    ):
+        return compress_and_measure(data, center=center, scale_axes=axes)
+    return ArraySamples(data, measure(data, center=center, scale_axes=axes))
 
 
 def _noise(settings: Settings, normalization: Normalization) -> tuple[NoisePrior, float]:
@@ -614,7 +638,7 @@ def _fitted_attributes(
     unit = normalization.unit
     parameters, variances = canonical(result.parameters)
     bounds = np.asarray(result.bounds) - n_samples * normalization.log_volume
-    return shapes | {
+    fitted = shapes | {
         "mode_factors_": list(parameters.mode_factors),
         "component_factor_": parameters.component_factor * unit,
         "mean_": array_namespace(normalization.mean).reshape(
@@ -636,3 +660,15 @@ def _fitted_attributes(
         "stop_reason_": result.reason,
         "noise_prior_": (prior.a, prior.b * unit**2),
     }
+    return fitted | _moved(fitted, np.empty(0)) if settings.on_device else fitted
+
+
+def _moved(fitted: Mapping[str, Any], x: Array) -> dict[str, Any]:
+    """The fitted arrays, as arrays of the library and on the device of ``x``."""
+
+    def there(value: Any) -> Any:
+        if isinstance(value, list):
+            return [there(item) for item in value]
+        return None if value is None else like(to_numpy(value), x)
+
+    return {name: there(fitted[name]) for name in ARRAYS}

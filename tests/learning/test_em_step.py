@@ -9,7 +9,7 @@ from tenvec.learning.expectation import expectation
 from tenvec.learning.iteration import VariationalEM
 from tenvec.learning.parameters import Parameters
 from tenvec.samples.array import ArraySamples
-from tenvec.samples.compression import SecondMoments
+from tenvec.samples.compression import compress
 from tenvec.samples.normalization import Normalization
 from tests.literal import bound, paper_step
 
@@ -41,7 +41,7 @@ def test_a_step_is_the_papers(shape, k, rank, source):
     a, b, rho = 1.5, 0.7, 0.8
     expected = paper_step(samples, factors, wh, rho, a, b)
 
-    data = Raw(samples) if source == "array" else SecondMoments(Raw(samples))
+    data = Raw(samples) if source == "array" else compress(Raw(samples))
     parameters = Parameters(tuple(factors), wh, rho)
     moments = expectation(data, parameters)
     step = VariationalEM(NoisePrior(a, b), tol=0).step(data, parameters)

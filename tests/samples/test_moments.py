@@ -10,7 +10,7 @@ from tenvec.learning.iteration import ParameterExpandedEM, iterate
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import blocks as blocks_module
 from tenvec.samples.array import ArraySamples
-from tenvec.samples.compression import SecondMoments, compression_pays
+from tenvec.samples.compression import compress, compression_pays
 from tenvec.samples.normalization import measure
 
 
@@ -54,7 +54,7 @@ def test_compressed_moments_are_the_datas(offset):
     X = data(offset=offset)
     normalization = measure(X, center=True, scale_axes=None)
     projection = np.random.default_rng(1).standard_normal((30, 3))
-    compressed = SecondMoments(ArraySamples(X, normalization))
+    compressed = compress(ArraySamples(X, normalization))
     expected = dense_moments(X - offset, projection)
     tolerance = 1e-12 if offset < 1e3 else 1e-9  # the data themselves have lost these digits
     for actual, dense in zip(compressed.moments(projection), expected, strict=True):
@@ -78,7 +78,7 @@ def test_compressed_and_streamed_fits_agree_after_50_passes(shape, center):
             ParameterExpandedEM(NoisePrior(1e-6, 1e-6), tol=0, n_sweeps=10),
             max_iter=50,
         )
-        for samples in (streamed, SecondMoments(streamed))
+        for samples in (streamed, compress(streamed))
     ]
     one, two = results
     np.testing.assert_allclose(one.bounds, two.bounds, rtol=1e-10)

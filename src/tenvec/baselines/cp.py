@@ -18,7 +18,7 @@ from tenvec.learning.maximization import maximization
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 from tenvec.samples.array import ArraySamples
-from tenvec.samples.compression import SecondMoments, compression_pays
+from tenvec.samples.compression import compress, compression_pays
 from tenvec.samples.normalization import Normalization, measure
 from tenvec.validation import one_of, positive_integer, real_number
 
@@ -254,7 +254,7 @@ class CP(Decomposition):
 def _source(data: Array, normalization: Normalization, rank: int, max_iter: int) -> Samples:
     samples = ArraySamples(data, normalization)
     if compression_pays(data.shape[0], prod(data.shape[1:]), rank, max_iter):
-        return SecondMoments(samples)
+        return compress(samples)
     return samples
 
 

@@ -78,7 +78,7 @@ def posterior(parameters: Parameters) -> Posterior:
 def expectation(samples: Samples, parameters: Parameters) -> Moments:
     """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14)."""
     q = posterior(parameters)
-    with_data, of_means = samples.moments(parameters.terms @ q.weights.T)
+    with_data, of_means = samples.moments(parameters.terms() @ q.weights.T)
     return Moments(
         n_samples=samples.n_samples,
         n_entries=int(with_data.shape[1]),

@@ -131,7 +131,7 @@ def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...]
         if weights is not None:
             more = xp.concat([weights, more])
             vectors = [xp.concat(pair) for pair in zip(factors, vectors, strict=True)]
-        order = xp.argsort(more, descending=True, stable=True)[:rank]
+        order = xp.argsort(more, descending=True, stable=True)[: min(rank, more.shape[0])]
         weights = xp.take(more, order)
         factors = [xp.take(v, order, axis=0) for v in vectors]
     return [factor.T for factor in factors]

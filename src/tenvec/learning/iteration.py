@@ -79,7 +79,7 @@ class VariationalEM:
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
         parameters, fit = papers_maximization(moments, parameters)
-        parameters = parameters.with_component_factor(parameters.component_factor, noise.mean)
+        parameters = replace(parameters, precision=noise.mean)
         return finished_step(parameters, bound, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
@@ -109,7 +109,7 @@ class ParameterExpandedEM:
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error)
         wh, gain = expand(moments, parameters.component_factor)
-        parameters = parameters.with_component_factor(wh, noise.mean)
+        parameters = replace(parameters, component_factor=wh, precision=noise.mean)
         return finished_step(parameters, bound + gain, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:

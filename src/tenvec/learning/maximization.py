@@ -58,9 +58,7 @@ def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:
     return array_namespace(error).clip(error, min=error_floor(moments))
 
 
-def maximization(
-    moments: Moments, parameters: Parameters, n_sweeps: int
-) -> tuple[Parameters, Fit]:
+def maximization(moments: Moments, parameters: Parameters, n_sweeps: int) -> tuple[Parameters, Fit]:
     """Lower the expected squared error by ``n_sweeps`` sweeps over all factors.
 
     A sweep updates ``W¹ … Wᴺ``, whose columns then get unit norm, and ``Wʰ``.
@@ -76,9 +74,9 @@ def maximization(
             component_factor=parameters.component_factor * weights,
         )
         gram = gram_of(units)
-        with_terms = moments.with_data @ parameters.terms
+        with_terms = moments.with_data @ parameters.terms()
         wh = nearest_solution(parameters.component_factor, inverse @ with_terms, gram)
-        parameters = parameters.with_component_factor(wh)
+        parameters = replace(parameters, component_factor=wh)
     return parameters, _fit(moments, second, parameters, gram, with_terms)
 
 
@@ -88,9 +86,9 @@ def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Param
     factors, grams = update_modes(moments.with_data, second, parameters)
     parameters = replace(parameters, mode_factors=tuple(factors))
     gram = _product(grams)
-    with_terms = moments.with_data @ parameters.terms
+    with_terms = moments.with_data @ parameters.terms()
     wh = nearest_solution(parameters.component_factor, solve(second, with_terms), gram)
-    parameters = parameters.with_component_factor(wh)
+    parameters = replace(parameters, component_factor=wh)
     return parameters, _fit(moments, second, parameters, gram, with_terms)
 
 
@@ -117,7 +115,7 @@ def update_modes(
 
 def fit_of(moments: Moments, parameters: Parameters) -> Fit:
     """How well given parameters explain given moments."""
-    with_terms = moments.with_data @ parameters.terms
+    with_terms = moments.with_data @ parameters.terms()
     gram = gram_of(parameters.mode_factors)
     return _fit(moments, moments.second, parameters, gram, with_terms)
 

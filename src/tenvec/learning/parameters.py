@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -34,22 +33,13 @@ class Parameters:
         product = wh @ gram(self.mode_factors) @ wh.T
         return (product + product.T) / 2
 
-    @cached_property
     def terms(self) -> Array:
-        """The rank-one terms as columns, ``Z = W¹ ⊙ … ⊙ Wᴺ``, shape (P, R); built once."""
+        """The rank-one terms as columns, ``Z = W¹ ⊙ … ⊙ Wᴺ``, shape (P, R)."""
         return khatri_rao(self.mode_factors)
 
     def basis(self) -> Array:
         """The basis tensors as the rows of a matrix, ``B = Wʰ Zᵀ``, shape (K, P)."""
-        return self.component_factor @ self.terms.T
-
-    def with_component_factor(self, wh: Array, precision: Array | None = None) -> Parameters:
-        """The same modes, whose terms need not be built again, with another ``Wʰ``."""
-        precision = self.precision if precision is None else precision
-        other = Parameters(self.mode_factors, wh, precision)
-        if "terms" in self.__dict__:
-            other.__dict__["terms"] = self.terms
-        return other
+        return self.component_factor @ self.terms().T
 
 
 def balance(parameters: Parameters) -> Parameters:

@@ -7,7 +7,10 @@ passes once over the data and returns ``V = UᵀY`` and ``UᵀU`` for the linear
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from tenvec.samples.normalization import Normalization
 
 Array = Any
 
@@ -15,6 +18,7 @@ Array = Any
 class Samples(Protocol):
     """What learning asks of a source of samples."""
 
+    normalization: Normalization
     n_samples: int
     sample_shape: tuple[int, ...]
     sum_of_squares: float

@@ -8,7 +8,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from tenvec.arrays import subtract_outer, wide_float
-from tenvec.samples.blocks import iterate_blocks
+from tenvec.samples.blocks import iterate_blocks, place
 from tenvec.samples.normalization import Normalization
 
 Array = Any
@@ -31,26 +31,31 @@ def largest_offset(eps: float) -> float:
     return 1e3 if eps < 1e-12 else 30.0
 
 
+def product_type(X: Array) -> Any:
+    """The type in which products with the data are taken: their own where it is a float."""
+    xp = array_namespace(place(X))
+    return X.dtype if X.dtype in (xp.float32, xp.float64) else wide_float(place(X))
+
+
 class ArraySamples:
     """Samples of one array, normalized on the fly."""
 
     def __init__(self, X: Array, normalization: Normalization, rows: int | None = None) -> None:
-        xp = array_namespace(X)
         self.n_samples = int(X.shape[0])
         self.sample_shape = normalization.sample_shape
         # The unit makes the mean square of all entries one.
         self.sum_of_squares = float(self.n_samples * prod(self.sample_shape))
         self.normalization = normalization
-        self._wide = wide_float(X)
-        self.dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else self._wide
-        self.rounding = float(xp.finfo(self.dtype).eps)
+        self._wide = wide_float(place(X))
+        self.dtype = product_type(X)
+        self.rounding = float(array_namespace(place(X)).finfo(self.dtype).eps)
         self.zeros = normalization.mean[:0]
         self._X = X
         self._rows = rows
         self._folded = X.dtype == self.dtype and self._folding_is_safe()
 
     def _folding_is_safe(self) -> bool:
-        xp = array_namespace(self._X)
+        xp = array_namespace(place(self._X))
         smallest, largest = FOLDED_UNITS
         normalization = self.normalization
         if self.dtype == xp.float32 and not smallest < normalization.unit < largest:
@@ -60,7 +65,7 @@ class ArraySamples:
 
     def normalized_blocks(self) -> Any:
         """Blocks of normalized samples, copied block by block."""
-        xp = array_namespace(self._X)
+        xp = array_namespace(place(self._X))
         mean, divisor = self.normalization.mean, self.normalization.divisor
         for block in iterate_blocks(self._X, self._wide, self._rows, fresh=True):
             # In place where the library has that: one copy of a block at a time.

@@ -8,6 +8,8 @@ from typing import Any
 
 from array_api_compat import array_namespace, is_numpy_array
 
+from tenvec.samples.host import HostArray
+
 Array = Any
 
 BLOCK_BYTES = 64 * 2**20
@@ -18,6 +20,15 @@ SMALLEST_BLOCK = 64
 
 COPIED_BYTES, SMALLEST_COPY = 4 * 2**20, 32
 """The same for blocks that are copied: these count as memory beside the data."""
+
+
+DEVICE_BYTES = 2 * 2**30
+"""The same for arrays of other libraries, which may be on an accelerator."""
+
+
+def place(X: Array) -> Array:
+    """An array of the library, type and device that blocks of these samples have."""
+    return X.place if isinstance(X, HostArray) else X
 
 
 def block_rows(n_entries: int, *, copied: bool = False) -> int:
@@ -35,12 +46,18 @@ def iterate_blocks(
     where they do not: the whole is never copied. With ``fresh`` it is always a copy, which the
     caller may change.
     """
+    if isinstance(X, HostArray):
+        for block in X.blocks(rows):
+            yield array_namespace(block).astype(block, dtype, copy=fresh)
+        return
     xp = array_namespace(X)
     n_entries = prod(X.shape[1:])
-    if rows is None:
-        in_memory = is_numpy_array(X)
-        views = not fresh and X.dtype == dtype and (not in_memory or X.ndim == 2 or _in_order(X))
-        rows = block_rows(n_entries, copied=in_memory and not views)
+    if rows is None and not is_numpy_array(X):
+        # A device is fed best by large products, and has memory of its own.
+        rows = max(SMALLEST_BLOCK, DEVICE_BYTES // (8 * n_entries))
+    elif rows is None:
+        views = not fresh and X.dtype == dtype and (X.ndim == 2 or _in_order(X))
+        rows = block_rows(n_entries, copied=not views)
     for start in range(0, X.shape[0], rows):
         block = X[start : min(start + rows, X.shape[0]), ...]
         block = xp.reshape(block, (block.shape[0], n_entries))

@@ -14,7 +14,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from tenvec.arrays import wide_float
-from tenvec.samples.blocks import iterate_blocks
+from tenvec.samples.blocks import iterate_blocks, place
 
 Array = Any
 
@@ -73,10 +73,9 @@ def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> No
     Means and sums of squares of blocks are merged (Chan, Golub and LeVeque 1979), so that a large
     mean costs no digits.
     """
-    xp = array_namespace(X)
-    n_samples, sample_shape = X.shape[0], tuple(X.shape[1:])
-    wide = wide_float(X)
-    mean = xp.zeros(prod(sample_shape), dtype=wide, device=device(X))
+    xp = array_namespace(place(X))
+    wide = wide_float(place(X))
+    mean = xp.zeros(prod(X.shape[1:]), dtype=wide, device=device(place(X)))
     squares = xp.zeros_like(mean)
     seen = 0
     # Few rows at once: no matrix product here would gain by more, and blocks are copied.
@@ -92,6 +91,21 @@ def measure(X: Array, *, center: bool, scale_axes: tuple[int, ...] | None) -> No
                 mean = mean + shift * (count / (seen + count))
             squares = squares + xp.sum(block * block, axis=0)
             seen += count
+    return normalization_of(X, mean, squares, center=center, scale_axes=scale_axes)
+
+
+def normalization_of(
+    X: Array,
+    mean: Array,
+    squares: Array,
+    *,
+    center: bool,
+    scale_axes: tuple[int, ...] | None,
+) -> Normalization:
+    """Normalization of samples with the given mean and sums of squares about it, by entry."""
+    xp = array_namespace(mean)
+    n_samples, sample_shape = X.shape[0], tuple(int(size) for size in X.shape[1:])
+    with np.errstate(over="ignore", invalid="ignore"):
         mean_square = float(xp.mean(squares)) / n_samples
         size = mean_square + float(xp.mean(mean**2))
     if not isfinite(size) or not SMALLEST_SQUARE < size < LARGEST_SQUARE:
@@ -120,19 +134,26 @@ def _deviations(variances: Array, axes: tuple[int, ...]) -> Array:
 
 def _explain(X: Array) -> str:
     """Say what is wrong with data whose squares are no usable numbers."""
-    xp = array_namespace(X)
+    xp = array_namespace(place(X))
     largest = 0.0
-    for index, block in enumerate(iterate_blocks(X, wide_float(X))):
+    seen, first, n_nan, n_inf = 0, None, 0, 0
+    for block in iterate_blocks(X, wide_float(place(X))):
         bad = ~xp.isfinite(block)
         if bool(xp.any(bad)):
-            n_nan = int(xp.sum(xp.astype(xp.isnan(block), xp.int64)))
-            n_inf = int(xp.sum(xp.astype(bad, xp.int64))) - n_nan
-            where = "" if index == 0 else f" in block {index} of the samples"
-            return (
-                f"X contains NaN or infinity: {n_nan} NaN and {n_inf} infinite values were found"
-                f"{where}. Missing entries are not supported yet: drop or fill them first."
-            )
-        largest = max(largest, float(xp.max(xp.abs(block))))
+            nan = int(xp.sum(xp.astype(xp.isnan(block), xp.int64)))
+            n_nan, n_inf = n_nan + nan, n_inf + int(xp.sum(xp.astype(bad, xp.int64))) - nan
+            if first is None:
+                rows = xp.astype(xp.any(bad, axis=1), xp.int64)
+                first = seen + int(xp.argmax(rows))
+        else:
+            largest = max(largest, float(xp.max(xp.abs(block))))
+        seen += block.shape[0]
+    if first is not None:
+        return (
+            f"X contains NaN or infinity: {n_nan} NaN and {n_inf} infinite values, the first of "
+            f"them in sample {first}. Missing entries are not supported yet: drop or fill them "
+            "first."
+        )
     if largest == 0:
         return "X is zero everywhere: there is nothing to learn."
     return (
