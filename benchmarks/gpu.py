@@ -16,6 +16,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,10 @@ from tenvec import TBVDR
 from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.expectation import expectation, posterior
 from tenvec.learning.initialization import start
-from tenvec.learning.iteration import ParameterExpandedEM
+from tenvec.learning.iteration import ParameterExpandedEM, finished
 from tenvec.learning.maximization import maximization
 from tenvec.learning.parameters import Parameters
+from tenvec.learning.replay import replayed
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.host import HostArray
 from tenvec.samples.normalization import measure
@@ -83,15 +85,20 @@ def iteration() -> None:
         parameters = Parameters(factors, wh, 10.0)
         algorithm = ParameterExpandedEM(NoisePrior(1e-6, 1e-6), 1e-4, 1)
         for _ in range(3):
-            parameters = algorithm.step(samples, parameters).parameters
+            parameters = algorithm.update(samples, parameters).parameters
         moments = expectation(samples, parameters)
+        update = partial(algorithm.update, samples)
+        replay = replayed(update, parameters)
         rows = {
             "two products, U = YC and UᵀY": lambda flat=flat, C=C: (flat @ C).T @ flat,
             "the same, Uᵀ = CᵀYᵀ": lambda flat=flat, C=C: (C.T @ flat.T) @ flat,
             "a pass": lambda s=samples, C=C: s.moments(C.to(torch.float64)),
             "posterior": lambda p=parameters: posterior(p),
             "M-step, one sweep": lambda m=moments, p=parameters: maximization(m, p, 1),
-            "iteration": lambda a=algorithm, s=samples, p=parameters: a.step(s, p),
+            "iteration, kernel by kernel": lambda s=samples, p=parameters, u=update: finished(
+                s, u(p)
+            ),
+            "iteration": lambda s=samples, p=parameters, r=replay: finished(s, r(p)),
         }
         for what, run in rows.items():
             print(f"  {name:8} {what:30} {milliseconds(run):8.3f}", flush=True)
@@ -101,7 +108,7 @@ def iteration() -> None:
             error = (exact - expectation(samples, parameters).with_data).norm() / exact.norm()
             print(f"  TF32's relative error of UᵀY: {float(error):.1e}")
         if name == "float64":
-            profile(lambda a=algorithm, s=samples, p=parameters: a.step(s, p))
+            profile(lambda u=update, p=parameters: u(p))
         del X, flat, samples
         torch.cuda.empty_cache()
     torch.set_float32_matmul_precision("highest")

@@ -7,6 +7,7 @@ moves to NumPy on the way.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -92,11 +93,13 @@ def cholesky(x: Array) -> Array:
     return array_namespace(x).linalg.cholesky(x)
 
 
-def inverse(x: Array) -> Array:
-    """Inverse of a matrix."""
-    if is_torch_array(x):
-        return array_namespace(x).linalg.inv_ex(x)[0]
-    return array_namespace(x).linalg.inv(x)
+def inverse(x: Array, root: Array | None = None) -> Array:
+    """Inverse of a symmetric matrix, whose Cholesky factor may be at hand."""
+    xp = array_namespace(x)
+    if not is_torch_array(x):
+        return xp.linalg.inv(x)
+    # With the factor at hand, several times as fast on a GPU.
+    return xp.linalg.inv_ex(x)[0] if root is None else xp.cholesky_inverse(root)
 
 
 def solve(a: Array, b: Array) -> Array:
@@ -106,7 +109,7 @@ def solve(a: Array, b: Array) -> Array:
     return array_namespace(a).linalg.solve(a, b)
 
 
-def to_floats(values: list[Array | float]) -> list[float]:
+def to_floats(values: Sequence[Array | float]) -> list[float]:
     """Scalars as Python numbers, by one transfer from the device they are on."""
     arrays = [value for value in values if is_array_api_obj(value)]
     if not arrays or is_numpy_array(arrays[0]):

@@ -6,7 +6,7 @@ import pytest
 from tenvec import TBVDR
 from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.expectation import expectation
-from tenvec.learning.iteration import VariationalEM
+from tenvec.learning.iteration import VariationalEM, finished
 from tenvec.learning.parameters import Parameters
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import compress
@@ -44,7 +44,7 @@ def test_a_step_is_the_papers(shape, k, rank, source):
     data = Raw(samples) if source == "array" else compress(Raw(samples))
     parameters = Parameters(tuple(factors), wh, rho)
     moments = expectation(data, parameters)
-    step = VariationalEM(NoisePrior(a, b), tol=0).step(data, parameters)
+    step = finished(data, VariationalEM(NoisePrior(a, b), tol=0).update(data, parameters))
 
     close = {"rtol": 1e-10, "atol": 1e-10}
     np.testing.assert_allclose(parameters.basis(), expected.basis_before, **close)

@@ -62,7 +62,7 @@ def posterior(parameters: Parameters) -> Posterior:
     one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
     precision = gram + one * identity(n_components, gram)
     root = cholesky(precision)
-    covariance = inverse(precision)
+    covariance = inverse(precision, root)
     scaled = parameters.precision * parameters.component_factor
     return Posterior(
         covariance=(covariance + covariance.T) / 2,

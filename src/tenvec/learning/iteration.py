@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any, Protocol
 
@@ -20,12 +21,22 @@ from tenvec.learning.maximization import (
     papers_maximization,
 )
 from tenvec.learning.parameters import Parameters
+from tenvec.learning.replay import replayed
 from tenvec.samples import Samples
 
 Array = Any
 
 DROWNED = 1e-4
 """Nats an entry: where rounding moves the bound by more, it hides the noise."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one pass over the data brought, still where it was computed."""
+
+    parameters: Parameters
+    figures: tuple[Array, Array, Array, Array]
+    """The bound, ``e(t)``, ``ψ``, and the squares of all rank-one terms taken separately."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Result:
 class Algorithm(Protocol):
     """One pass, and the rule that ends the passes."""
 
-    def step(self, samples: Samples, parameters: Parameters) -> Step:
+    def update(self, samples: Samples, parameters: Parameters) -> Update:
         """One pass over the samples: better parameters."""
         ...
 
@@ -72,7 +83,7 @@ class VariationalEM:
     prior: NoisePrior
     tol: float
 
-    def step(self, samples: Samples, parameters: Parameters) -> Step:
+    def update(self, samples: Samples, parameters: Parameters) -> Update:
         """E-step: ``Q(h)``, then ``Q(ρ)``; M-step: ``W¹ … Wᴺ``, then ``Wʰ``; e(t)."""
         moments = expectation(samples, parameters)
         error = fit_of(moments, parameters).expected_error(moments)
@@ -80,7 +91,7 @@ class VariationalEM:
         bound = lower_bound(self.prior, noise, moments, error)
         parameters, fit = papers_maximization(moments, parameters)
         parameters = replace(parameters, precision=noise.mean)
-        return finished_step(parameters, bound, moments, fit, error)
+        return _update(parameters, bound, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when e(t) moves less than ``tol`` (algorithm 2)."""
@@ -101,7 +112,7 @@ class ParameterExpandedEM:
     tol: float
     n_sweeps: int
 
-    def step(self, samples: Samples, parameters: Parameters) -> Step:
+    def update(self, samples: Samples, parameters: Parameters) -> Update:
         """``Q(h)``; sweeps over the factors; ``Q(ρ)``; expansion."""
         moments = expectation(samples, parameters)
         parameters, fit = maximization(moments, parameters, self.n_sweeps)
@@ -110,7 +121,7 @@ class ParameterExpandedEM:
         bound = lower_bound(self.prior, noise, moments, error)
         wh, gain = expand(moments, parameters.component_factor)
         parameters = replace(parameters, component_factor=wh, precision=noise.mean)
-        return finished_step(parameters, bound + gain, moments, fit, error)
+        return _update(parameters, bound + gain, moments, fit, error)
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when two passes running gain fewer than ``tol`` nats an entry."""
@@ -133,29 +144,26 @@ def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
     return root.T @ wh, gain
 
 
-def finished_step(
+def _update(
     parameters: Parameters, bound: Array, moments: Moments, fit: Fit, expected_error: Array
-) -> Step:
-    """What a pass brought. Only here does it wait for the device that computes it."""
-    bound, score, error, separate = to_floats(
-        [bound, fit.reconstruction_score(moments), expected_error, fit.separate]
-    )
+) -> Update:
+    score = fit.reconstruction_score(moments)
+    return Update(parameters, (bound, score, expected_error, fit.separate))
+
+
+def finished(samples: Samples, update: Update) -> Step:
+    """A finished pass. Only here does learning wait for the device that computes it."""
+    bound, score, error, separate = to_floats(update.figures)
+    n_values = samples.n_samples * prod(samples.sample_shape)
+    # 4 eps · MP · ‖Y‖²/ψ, and more where rank-one terms far larger than the data cancel.
+    size = max(samples.sum_of_squares, separate)
     return Step(
-        parameters=parameters,
+        parameters=update.parameters,
         bound=bound,
         score=score,
-        at_rounding=error <= error_floor(moments),
-        rounding=bound_rounding(moments, separate, error),
+        at_rounding=error <= error_floor(samples),
+        rounding=4 * samples.rounding * n_values * size / error,
     )
-
-
-def bound_rounding(moments: Moments, separate: float, expected_error: float) -> float:
-    """Nats by which rounding may move the bound.
-
-    ``4 eps · MP · ‖Y‖²/ψ``, and more where rank-one terms far larger than the data cancel.
-    """
-    n_values = moments.n_samples * moments.n_entries
-    return 4 * moments.rounding * n_values * max(moments.sum_of_squares, separate) / expected_error
 
 
 def iterate(
@@ -174,8 +182,9 @@ def iterate(
     scores: list[float] = []
     result: Result | None = None
     allowed = 0.0
+    update = replayed(partial(algorithm.update, samples), parameters)
     for number in range(1, max_iter + 1):
-        step = algorithm.step(samples, parameters)
+        step = finished(samples, update(parameters))
         if result is not None and step.bound < bounds[-1] - min(step.rounding, allowed):
             # Exact steps never lower the bound: what is left to learn is below rounding.
             drowned = step.at_rounding or allowed > DROWNED * n_values

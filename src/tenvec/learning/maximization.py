@@ -13,6 +13,7 @@ from tenvec.kruskal import contract_leading, contract_trailing, normalize_column
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
 from tenvec.learning.parameters import Parameters
+from tenvec.samples import Samples
 
 Array = Any
 
@@ -48,9 +49,9 @@ class Fit:
         return 1 - (error / moments.sum_of_squares) ** 0.5
 
 
-def error_floor(moments: Moments) -> float:
+def error_floor(source: Moments | Samples) -> float:
     """Squared error that cannot be told from rounding: it is a difference of large sums."""
-    return 4 * moments.rounding * moments.sum_of_squares
+    return 4 * source.rounding * source.sum_of_squares
 
 
 def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:

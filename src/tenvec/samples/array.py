@@ -86,25 +86,32 @@ class ArraySamples:
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
         """Products with the raw data; mean, scale and unit enter through small arrays."""
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        unit = self.normalization.unit
-        if self.normalization.scale is not None:
-            # A unit alone is left to the features: they are smaller than the projection.
-            projection, unit = projection / divisor, 1.0
-        shift = self._narrow(projection @ mean)[:, None] if self.normalization.centred else None
-        projection = self._narrow(projection)
-        sums = Sums(self._wide)
+        many = self.n_samples > projection.shape[1]
+        scaled, unit = projection, self.normalization.unit
+        if many or self.normalization.scale is not None:
+            # Else the unit is left to the features: they are smaller than the projection.
+            scaled, unit = projection / divisor, 1.0
+        shift = self._narrow(scaled @ mean)[:, None] if self.normalization.centred else None
+        scaled = self._narrow(scaled)
+        sums = Sums(self._wide, squares=not many)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
             # Uᵀ, not U: BLAS is up to 40 % faster where the long side of the result is contiguous.
-            features = projection @ block.T
+            features = scaled @ block.T
             if shift is not None:
                 features -= shift
-            features /= unit
+            if not many:
+                features /= unit
             sums.add(block, features)
         if shift is not None:
             # Zero but for rounding, which a large mean would multiply.
-            return subtract_outer(sums.first, sums.total, mean, divisor), sums.second
-        sums.first /= divisor
-        return sums.first, sums.second
+            first = subtract_outer(sums.first, sums.total, mean, divisor)
+        else:
+            first = sums.first / divisor
+        if not many:
+            return first, sums.second
+        # UᵀU = UᵀY · projection, which costs no more than the entries.
+        second = first @ projection.T
+        return first, (second + second.T) / 2
 
     def _narrow(self, small: Array) -> Array:
         """A small operand in the type of the data."""
@@ -114,8 +121,8 @@ class ArraySamples:
 class Sums:
     """``UᵀY``, ``UᵀU`` and the sum of the rows of ``U``, added up over blocks in a wide type."""
 
-    def __init__(self, wide: Any) -> None:
-        self._wide = wide
+    def __init__(self, wide: Any, *, squares: bool = True) -> None:
+        self._wide, self._squares = wide, squares
         self.first: Array = None
         self.second: Array = None
         self.total: Array = None
@@ -123,12 +130,14 @@ class Sums:
     def add(self, block: Array, features: Array) -> None:
         """Count a block of samples and their features ``Uᵀ``, one column a sample."""
         xp = array_namespace(block)
-        first = xp.astype(features @ block, self._wide, copy=False)
-        second = xp.astype(features @ features.T, self._wide, copy=False)
-        total = xp.sum(features, axis=1, dtype=self._wide)
-        if self.first is None:
-            self.first, self.second, self.total = first, second, total
-        else:
-            self.first += first
-            self.second += second
-            self.total += total
+        self.first = self._sum(self.first, features @ block)
+        self.total = self._sum(self.total, xp.sum(features, axis=1, dtype=self._wide))
+        if self._squares:
+            self.second = self._sum(self.second, features @ features.T)
+
+    def _sum(self, so_far: Array, more: Array) -> Array:
+        more = array_namespace(more).astype(more, self._wide, copy=False)
+        if so_far is None:
+            return more
+        so_far += more
+        return so_far

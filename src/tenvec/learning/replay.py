@@ -1,0 +1,95 @@
+"""Passes on an NVIDIA GPU, recorded once and replayed: a launch costs more than a small kernel.
+
+An M-step is hundreds of small kernels. Launched one by one from Python they take longer than they
+run; recorded as a CUDA graph they are launched as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from array_api_compat import array_namespace, device, is_torch_array
+
+from tenvec.learning.parameters import Parameters
+
+if TYPE_CHECKING:
+    from tenvec.learning.iteration import Update
+
+Array = Any
+
+EAGER_PASSES = 2
+"""Passes before the recording: libraries allocate their workspace in the first."""
+
+
+def replayed(
+    update: Callable[[Parameters], Update], parameters: Parameters
+) -> Callable[[Parameters], Update]:
+    """The same update, replayed where that is possible."""
+    wh = parameters.component_factor
+    if is_torch_array(wh) and wh.is_cuda:
+        return Replay(update)
+    return update
+
+
+class Replay:
+    """An update that records itself after a few passes.
+
+    What cannot be recorded (samples that are streamed from the host) goes on as before.
+    """
+
+    def __init__(self, update: Callable[[Parameters], Update]) -> None:
+        self._update = update
+        self._passes = 0
+        self._graph: Any = None
+        self._given: Parameters | None = None
+        self._result: Update | None = None
+
+    def __call__(self, parameters: Parameters) -> Update:
+        """Better parameters."""
+        self._passes += 1
+        if self._passes == EAGER_PASSES + 1:
+            self._record(parameters)
+        if self._graph is None or self._given is None or self._result is None:
+            return self._update(parameters)
+        for static, fresh in zip(_tensors(self._given), _tensors(parameters), strict=True):
+            static.copy_(fresh)
+        self._graph.replay()
+        found = self._result.parameters
+        copies = replace(
+            found,
+            mode_factors=tuple(factor.clone() for factor in found.mode_factors),
+            component_factor=found.component_factor.clone(),
+            precision=found.precision.clone(),
+        )
+        return replace(self._result, parameters=copies)
+
+    def _record(self, parameters: Parameters) -> None:
+        import torch
+
+        given = _as_tensors(parameters)
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                result = self._update(given)
+        except RuntimeError:
+            torch.cuda.synchronize()
+            return
+        self._graph, self._given, self._result = graph, given, result
+
+
+def _as_tensors(parameters: Parameters) -> Parameters:
+    wh = parameters.component_factor
+    xp = array_namespace(wh)
+    precision = xp.asarray(parameters.precision, dtype=wh.dtype, device=device(wh))
+    return replace(
+        parameters,
+        mode_factors=tuple(factor.clone() for factor in parameters.mode_factors),
+        component_factor=wh.clone(),
+        precision=precision.clone(),
+    )
+
+
+def _tensors(parameters: Parameters) -> list[Array]:
+    return [*parameters.mode_factors, parameters.component_factor, parameters.precision]
