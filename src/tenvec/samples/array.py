@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 
 from tenvec.arrays import subtract_outer, wide_float
 from tenvec.samples.blocks import iterate_blocks
@@ -15,6 +15,10 @@ Array = Any
 
 FOLDED_UNITS = (1e-12, 1e12)
 """Units of the data for which float32 products with folded factors stay in range."""
+
+
+COLUMNS_AT_ONCE = 2048
+"""Entries whose products with the features are added up together."""
 
 
 def largest_offset(eps: float) -> float:
@@ -118,12 +122,18 @@ class Sums:
     def add(self, block: Array, features: Array) -> None:
         """Count a block of samples and their features."""
         xp = array_namespace(block)
-        first = xp.astype(features.T @ block, self._wide, copy=False)
         second = xp.astype(features.T @ features, self._wide, copy=False)
         total = xp.sum(features, axis=0, dtype=self._wide)
         if self.first is None:
-            self.first, self.second, self.total = first, second, total
-        else:
-            self.first += first
-            self.second += second
-            self.total += total
+            self.first = xp.astype(features.T @ block, self._wide, copy=False)
+            self.second, self.total = second, total
+            return
+        self.second += second
+        self.total += total
+        if not is_numpy_array(block):
+            self.first += xp.astype(features.T @ block, self._wide, copy=False)
+            return
+        # Some columns at once: the product with all of them is as large as the sum itself.
+        for begin in range(0, block.shape[1], COLUMNS_AT_ONCE):
+            columns = slice(begin, begin + COLUMNS_AT_ONCE)
+            self.first[:, columns] += features.T @ block[:, columns]
