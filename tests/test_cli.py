@@ -2,10 +2,10 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -32,11 +32,17 @@ def samples(tmp_path):
     return array
 
 
+def children_seconds():
+    """Time that processors spent on processes started here: other work does not count in it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_demo_shows_a_table_and_writes_pictures(tmp_path):
-    start = time.perf_counter()
+    before = children_seconds()
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - start < 20
+    assert children_seconds() - before < 20
     for text in ("TBV-DR, R = K", "PCA", "whitened PCA", "1-NN", "log-lik.", "parameters"):
         assert text in done.stdout
     accuracies = [float(a) for a in re.findall(r"PCA +(0\.\d+) ", done.stdout)]
@@ -152,10 +158,19 @@ def test_without_a_command_it_helps():
     assert run("--version").stdout.strip() == f"tenvec {tenvec.__version__}"
 
 
+# What runs in the background ignores Ctrl-C, and hands that on.
+AT_A_KEYBOARD = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tenvec.cli import main
+sys.exit(main())
+"""
+
+
 def test_an_interrupted_fit_writes_nothing(tmp_path):
     np.save(tmp_path / "big.npy", np.random.default_rng(0).standard_normal((400, 60, 60)))
     process = subprocess.Popen(
-        [sys.executable, "-m", "tenvec", "fit", "big.npy", "-o", "m.safetensors", "--tol", "0",
+        [sys.executable, "-c", AT_A_KEYBOARD, "fit", "big.npy", "-o", "m.safetensors", "--tol", "0",
          "--max-iter", "100000"],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -411,7 +411,9 @@ def test_levels_and_loggers(caplog: pytest.LogCaptureFixture) -> None:
 # ------------------------------------------------------------------ Ctrl-C
 
 INTERRUPTED = """
-import sys
+import signal, sys
+# As at a keyboard: what runs in the background ignores Ctrl-C, and hands that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted

@@ -74,7 +74,9 @@ def leading_subspace(samples: Samples, k: int) -> tuple[Array, Array]:
     xp = array_namespace(basis)
     for _ in range(SUBSPACE_PASSES):
         with_data, _ = samples.moments(basis)
+        del basis  # two arrays of this size at once are enough
         basis = _orthonormal(with_data.T)
+    del with_data
     _, second = samples.moments(basis)
     variances, rotation = xp.linalg.eigh(second / samples.n_samples)
     directions = xp.flip(rotation, axis=1).T @ basis.T

@@ -61,7 +61,7 @@ class Replay:
             found,
             mode_factors=tuple(factor.clone() for factor in found.mode_factors),
             component_factor=found.component_factor.clone(),
-            precision=found.precision.clone(),
+            precision=array_namespace(found.precision).asarray(found.precision, copy=True),
         )
         return replace(self._result, parameters=copies)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 
 from tenvec.arrays import subtract_outer, wide_float
 from tenvec.samples.blocks import iterate_blocks, place
 from tenvec.samples.normalization import Normalization
 
 Array = Any
+
+COLUMNS_AT_ONCE = 1024
+"""Entries of samples whose products are added up together."""
 
 FOLDED_UNITS = (1e-12, 1e12)
 """Units of the data for which float32 products with folded factors stay in range."""
@@ -130,7 +133,13 @@ class Sums:
     def add(self, block: Array, features: Array) -> None:
         """Count a block of samples and their features ``Uᵀ``, one column a sample."""
         xp = array_namespace(block)
-        self.first = self._sum(self.first, features @ block)
+        if self.first is None or not is_numpy_array(block):
+            self.first = self._sum(self.first, features @ block)
+        else:
+            # Some columns at once: the product with all of them is as large as the sum itself.
+            for begin in range(0, block.shape[1], COLUMNS_AT_ONCE):
+                columns = slice(begin, begin + COLUMNS_AT_ONCE)
+                self.first[:, columns] += features @ block[:, columns]
         self.total = self._sum(self.total, xp.sum(features, axis=1, dtype=self._wide))
         if self._squares:
             self.second = self._sum(self.second, features @ features.T)
