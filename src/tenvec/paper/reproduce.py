@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tenvec.paper import report
+from tenvec.paper.machine import record_machine
 from tenvec.paper.runner import run_cells
 from tenvec.paper.tables import requests
 
@@ -43,6 +44,8 @@ def reproduce(
     """
     wanted = requests(tables)
     out.mkdir(parents=True, exist_ok=True)
+    if runs:
+        record_machine(out, jobs)
     try:
         outcome = run_cells(wanted, folder, out, runs=runs, quick=quick, jobs=jobs)
     except KeyboardInterrupt:
