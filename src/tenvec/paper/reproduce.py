@@ -50,9 +50,10 @@ def reproduce(
             if runs:
                 record_machine(out, jobs)
             outcome = run_cells(wanted, folder, out, runs=runs, quick=quick, jobs=jobs)
-    except KeyboardInterrupt:
-        print(f"\nstopped; what is finished is in {out}, and the same command goes on from there")
-        raise
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(
+            f"what is finished is in {out}, and the same command goes on from there"
+        ) from stop
     written = report.write(out, outcome.skipped)
     print(f"report: {' and '.join(map(str, written))}")
     return outcome.failed
