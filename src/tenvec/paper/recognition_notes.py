@@ -23,7 +23,7 @@ features.
 The recipe that reaches the paper's level is what the paper says where it says something (plain \
 EM, R = K, a = b = 1 on raw values, no mean, stop at 1e-4 or 200 passes) and a start drawn from \
 the uniform distribution on [0, 1], which it leaves open: `tenvec.paper.SETTINGS`. px-em runs \
-uncentred for at most 30 passes with 5 sweeps each; longer runs raise the bound but move the \
+uncentred for at most 20 passes with 3 sweeps each; longer runs raise the bound but move the \
 rates within their deviation.
 
 Deviations, and what the paper leaves open: which people and which images were drawn; that the \

@@ -20,8 +20,8 @@ PROTOCOL = """\
 Extended Yale, 40 random images of each person for training and the rest for testing, 1-NN by \
 Euclidean distance; run n draws its split and its start with seed n. "Recipe" is the paper's \
 algorithm with its own settings and a start drawn from the uniform distribution \
-(`tenvec.paper.SETTINGS`), "px-em" the same model by parameter-expanded EM, uncentred, at most 30 \
-passes of 5 sweeps. e is the reconstruction score on the training samples, one minus the relative \
+(`tenvec.paper.SETTINGS`), "px-em" the same model by parameter-expanded EM, uncentred, at most 20 \
+passes of 3 sweeps. e is the reconstruction score on the training samples, one minus the relative \
 error. Seconds are those of learning with one thread, taken while another process computed beside \
 it, on another machine than the paper's: read them within a column.
 
