@@ -44,7 +44,7 @@ def recognition_rows(runs=2):
         elif method == PX_EM_WIDE:
             rates[CHOSEN.column("rate")] = papers + 0.01 + spread
         elif method == PX_EM:
-            rates[CHOSEN.column("rate")] = papers + spread
+            rates[CHOSEN.column("rate")] = papers + 1e-9 + spread
         elif method == UNCENTRED_SVD:
             # Ahead by 0.014 on Yale, 0.016 elsewhere: within the aim, and not.
             lead = 0.014 if cell["dataset"] == "yale" else 0.016
@@ -87,6 +87,11 @@ def test_aims_wait_for_all_cells():
 def test_the_choice_and_the_gain_are_told(section):
     assert "R = 2K, whiten = 0.6, cosine distance" in section.summary[0]
     assert "9 of 9 training sets" in section.summary[0]
+    assert section.summary[1].endswith(
+        "px-em, R = K: at or above the paper's TBV-DR in 45 of 45 cells, within 0.015 of uncentred "
+        "SVD or above in 0 of 45; px-em, R = 2K: at or above the paper's TBV-DR in 45 of 45 cells, "
+        "within 0.015 of uncentred SVD or above in 15 of 45."
+    )
     gain = section.tables[-1]
     assert gain.caption.startswith("Gain of R = 2K beside R = K")
     assert len(gain.rows) == 9
