@@ -99,7 +99,7 @@ def _choice_table(choice: Choice) -> Table:
     ]
     return Table(
         "The choice of the recommended setting: leave-one-out 1-NN rate among training samples of "
-        f"the first split at K = 100, mean over {len(choice.sets)} training sets, by `whiten`",
+        f"the first split at K = 100, mean over {len(choice.sets)} of 9 training sets, by `whiten`",
         ["R and distance", *(f"{whiten:g}" for whiten in WHITENING)],
         rows,
     )
