@@ -16,7 +16,6 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tenvec import persistence
 from tenvec.arrays import describe, identity, like, same_place, to_numpy
 from tenvec.estimator import SampleTransformer
 from tenvec.inference import Model
@@ -585,18 +584,8 @@ class TBVDR(CallbackSupport, SampleTransformer):
         weighted = means @ self.component_factor_
         return xp.ones_like(weighted[0, :]), [weighted, *factors]
 
-    def save(self, path: Any, overwrite: bool = False) -> None:
-        """Write the fitted model to a safetensors file; :func:`tenvec.load` reads it.
-
-        Parameters
-        ----------
-        path : path-like
-            The file to write; it appears whole or not at all.
-        overwrite : bool, default=False
-            Whether a file of that name may be replaced.
-        """
-        check_is_fitted(self)
-        persistence.save(self.move_to(np.empty(0)), path, overwrite=overwrite)
+    def _to_save(self) -> Self:
+        return self.move_to(np.empty(0))
 
 
 def _source(data: Array, settings: Settings) -> Samples:
