@@ -183,17 +183,23 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _summary(model: Any) -> str:
+    from tenvec import TBVDR
+
     shape = " × ".join(str(size) for size in model.sample_shape_)
-    ratio = model.explained_variance_ratio_
-    lines = {
-        "model": f"{type(model).__name__}, {model.n_components_} features, rank {model.rank_}",
-        "samples": f"{shape}, {'centred' if model.center else 'not centred'}"
-        + ("" if model.scale_ is None else ", scaled"),
-        "explained": f"{ratio.sum():.1%} of the variance, {ratio[0]:.1%} by the first feature",
-        "noise": f"deviation {model.noise_variance_**0.5:.4g}",
-        "bound": f"{model.lower_bound_:.6g} nats",
-        "stopped": f"after {model.n_iter_} passes: {model.stop_reason_}",
-    }
+    n_features = len(model.get_feature_names_out())
+    lines = {"model": f"{type(model).__name__}, {n_features} features", "samples": shape}
+    if isinstance(model, TBVDR):
+        ratio = model.explained_variance_ratio_
+        lines["model"] += f", rank {model.rank_}"
+        lines["samples"] += f", {'centred' if model.center else 'not centred'}"
+        lines["samples"] += "" if model.scale_ is None else ", scaled"
+        lines["explained"] = (
+            f"{ratio.sum():.1%} of the variance, {ratio[0]:.1%} by the first feature"
+        )
+        lines["noise"] = f"deviation {model.noise_variance_**0.5:.4g}"
+        lines["bound"] = f"{model.lower_bound_:.6g} nats"
+    if hasattr(model, "stop_reason_"):
+        lines["stopped"] = f"after {model.n_iter_} passes: {model.stop_reason_}"
     return "\n".join(f"{name:>10}  {text}" for name, text in lines.items())
 
 

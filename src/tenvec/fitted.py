@@ -1,4 +1,4 @@
-"""What a fitted model offers: features, reconstructions, likelihoods, draws, a file of its own."""
+"""What a fitted model offers: features, reconstructions, likelihoods, draws."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenvec import persistence
 from tenvec.arrays import describe, identity, like, same_place, to_numpy
 from tenvec.estimator import SampleTransformer
 from tenvec.inference import Model
@@ -310,18 +309,8 @@ class FittedModel(SampleTransformer):
         weighted = means @ self.component_factor_
         return xp.ones_like(weighted[0, :]), [weighted, *factors]
 
-    def save(self, path: Any, overwrite: bool = False) -> None:
-        """Write the fitted model to a safetensors file; :func:`tenvec.load` reads it.
-
-        Parameters
-        ----------
-        path : path-like
-            The file to write; it appears whole or not at all.
-        overwrite : bool, default=False
-            Whether a file of that name may be replaced.
-        """
-        check_is_fitted(self)
-        persistence.save(self.move_to(np.empty(0)), path, overwrite=overwrite)
+    def _to_save(self) -> Self:
+        return self.move_to(np.empty(0))
 
 
 def moved_to(fitted: Mapping[str, Any], x: Array) -> dict[str, Any]:

@@ -31,7 +31,13 @@ FORMAT_VERSION = 1
 LARGEST_HEADER = 100 * 2**20
 
 MODULES = {
+    "BayesianCP": "tenvec.baselines.bayesian_cp",
+    "CP": "tenvec.baselines.cp",
+    "GLRAM": "tenvec.baselines.glram",
+    "MixturePPCA": "tenvec.baselines.mixture_ppca",
+    "PCA": "tenvec.baselines.pca",
     "TBVDR": "tenvec.tbvdr",
+    "Tucker": "tenvec.baselines.tucker",
 }
 """Classes that a file may name, and where they are; nothing else is ever imported."""
 
