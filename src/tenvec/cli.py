@@ -164,14 +164,14 @@ def _fit(options: argparse.Namespace) -> None:
 def _transform(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_output(options)
+    _refuse_output(options, (".npy", ".csv"))
     _write(options.out, load(options.model).transform(_read(options.samples, options.key)))
 
 
 def _reconstruct(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_output(options)
+    _refuse_output(options, (".npy",))
     features = _read(options.features, options.key)
     _write(options.out, load(options.model).inverse_transform(features))
 
@@ -254,7 +254,7 @@ def _read_table(path: Path) -> Array:
         ) from error
 
 
-def _refuse_output(options: argparse.Namespace) -> None:
+def _refuse_output(options: argparse.Namespace, formats: Sequence[str] = ()) -> None:
     """Say before the work, not after it, that its result cannot be written."""
     out: Path = options.out
     if out.is_dir():
@@ -264,6 +264,8 @@ def _refuse_output(options: argparse.Namespace) -> None:
     inputs = [getattr(options, name, None) for name in ("model", "samples", "features")]
     if out.exists() and any(path and path.exists() and out.samefile(path) for path in inputs):
         raise CommandError(f"{out} is an input of this command: name another file to write")
+    if formats and out.suffix not in formats:
+        raise CommandError(f"{out} is no name of a {' or '.join(formats)} file")
     if out.exists() and not options.overwrite:
         raise CommandError(f"{out} exists; --overwrite replaces it")
 
@@ -274,8 +276,6 @@ def _write(path: Path, array: Array) -> None:
     try:
         with open(draft, "xb") as file:
             if path.suffix == ".csv":
-                if array.ndim != 2:
-                    raise CommandError("a .csv file holds 2-D arrays only: name a .npy file")
                 np.savetxt(file, array, delimiter=",")
             else:
                 np.save(file, array, allow_pickle=False)

@@ -79,7 +79,7 @@ class FittedModel(SampleTransformer):
         Parameters
         ----------
         k : int
-            Which one; they are ordered by falling variance.
+            Which one; they are ordered by falling variance. Negative numbers count from the end.
 
         Returns
         -------
@@ -87,6 +87,11 @@ class FittedModel(SampleTransformer):
             ``components_[k]``, without building the others.
         """
         check_is_fitted(self)
+        k = positive_integer(k, "k", minimum=-self.n_components_)
+        if k >= self.n_components_:
+            raise ValueError(
+                f"k must be less than the number of components, {self.n_components_}, got {k}."
+            )
         first, *others = self.mode_factors_
         return to_tensor([first * self.component_factor_[k, :], *others])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -22,6 +21,7 @@ from tenvec.samples.compression import compress_and_measure, compression_pays
 from tenvec.samples.normalization import Normalization, measure
 from tenvec.settings import Settings
 from tenvec.validation import ParameterError
+from tenvec.warning import warn
 
 Array = Any
 
@@ -90,32 +90,27 @@ class Problem:
         }
         return fitted | moved_to(fitted, np.empty(0)) if settings.on_device else fitted
 
-    def warn(self, result: Result, stacklevel: int) -> None:
-        """Say what the caller of ``fit`` should know of its result."""
+    def warn(self, result: Result) -> None:
+        """Say what the caller of ``fit`` should know of a result."""
         settings = self.settings
         n_entries = prod(self.samples.sample_shape)
         surplus = settings.n_components - min(settings.rank, n_entries)
         if surplus > 0:
-            warnings.warn(
+            warn(
                 f"{surplus} of {settings.n_components} features are zero: a basis of rank "
                 f"{settings.rank} on {n_entries} entries carries no more. "
                 "Lower n_components or raise rank.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
             )
         if result.at_rounding:
-            warnings.warn(
+            warn(
                 "The noise left cannot be told from rounding: noise_variance_, likelihoods and "
                 "reconstruction scores near 1 are not meaningful. Lower n_components or rank, or "
                 "pass float64 data.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
             )
         if not result.converged and settings.tol > 0:
-            warnings.warn(
+            warn(
                 f"Not converged after max_iter={settings.max_iter} passes. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
 
 

@@ -14,7 +14,6 @@ import json
 import os
 import secrets
 import shutil
-import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ import safetensors
 import scipy
 import sklearn
 from safetensors import numpy as safetensors_numpy
+
+from tenvec.warning import warn
 
 FORMAT_VERSION = 1
 """Raised by every change that an older reader would refuse or misread."""
@@ -151,11 +152,7 @@ def _to_bytes(model: Any) -> bytes:
     tensors: dict[str, Any] = {}
     params = model.get_params(deep=False)
     if not isinstance(params.get("random_state"), int | np.integer | type(None)):
-        warnings.warn(
-            "random_state is a generator, which a model file does not hold: it is saved as None.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn("random_state is a generator, which a model file does not hold: it is saved as None.")
         params["random_state"] = None
     fitted = {key: value for key, value in vars(model).items() if _is_fitted_attribute(key)}
     description = {

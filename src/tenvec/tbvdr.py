@@ -194,7 +194,7 @@ class TBVDR(CallbackSupport, FittedModel):
         attributes = fitted(best)
         progress.end(progress.root, lambda: attributes)
         # First, because a program may turn warnings into errors.
-        problem.warn(best, stacklevel=3)
+        problem.warn(best)
         self._record(attributes)
         return self
 
