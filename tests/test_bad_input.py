@@ -215,7 +215,7 @@ def test_samples_are_refused_wherever_the_bad_one_lies() -> None:
     X[:, 0] += np.arange(20_000)
     X[-1, -1] = np.nan
     model = TBVDR(1, rank=1, **BRIEF)
-    refused(lambda: model.fit(X), model, ValueError, "1 NaN and 0 infinite", "in block 1")
+    refused(lambda: model.fit(X), model, ValueError, "1 NaN and 0 infinite", "in sample 19999")
     model.fit(X[:-1])
     refused(lambda: model.transform(X), model, ValueError, "X contains NaN")
     refused(lambda: model.score_samples(X), model, ValueError, "X contains NaN")

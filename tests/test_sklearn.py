@@ -209,6 +209,7 @@ def test_clone_and_parameters_round_trip() -> None:
         "noise_prior": (1.0, 2.0),
         "n_init": 2,
         "random_state": 5,
+        "device": None,
         "verbose": 0,
     }
     model = TBVDR(**params)

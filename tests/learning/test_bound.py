@@ -82,14 +82,14 @@ def test_two_samples_leave_no_noise_and_it_says_so(algorithm):
 
 def test_a_step_that_lowers_the_bound_is_seen(monkeypatch):
     """The driver ends a fit at a fall; it must not pass for a fit that stands still."""
-    step = ParameterExpandedEM.step
+    update = ParameterExpandedEM.update
 
     def worse(self, samples, parameters):
-        done = step(self, samples, parameters)
+        done = update(self, samples, parameters)
         spoiled = replace(done.parameters, precision=done.parameters.precision * 0.3)
         return replace(done, parameters=spoiled)
 
-    monkeypatch.setattr(ParameterExpandedEM, "step", worse)
+    monkeypatch.setattr(ParameterExpandedEM, "update", worse)
     with pytest.raises(AssertionError):
         test_the_bound_never_falls(1, "px-em")
 

@@ -109,7 +109,8 @@ class ArraySamples:
             # Zero but for rounding, which a large mean would multiply.
             first = subtract_outer(sums.first, sums.total, mean, divisor)
         else:
-            first = sums.first / divisor
+            first = sums.first
+            first /= divisor
         if not many:
             return first, sums.second
         # UᵀU = UᵀY · projection, which costs no more than the entries.

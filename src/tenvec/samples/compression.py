@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,7 @@ class SecondMoments:
         self.normalization = normalization
         self.n_samples = n_samples
         self.sample_shape = normalization.sample_shape
-        # The unit makes the mean square of all entries one.
-        self.sum_of_squares = float(n_samples * prod(self.sample_shape))
+        self.sum_of_squares = float(array_namespace(second).linalg.trace(second))
         self.rounding = eps
         self.zeros = normalization.mean[:0]
         self._second = second
@@ -107,8 +106,8 @@ def compress_and_measure(
             mean = xp.astype(shift, wide, copy=False) + total / n_samples
             second = subtract_outer(second, total, total / n_samples, 1.0)
         squares = xp.asarray(xp.linalg.diagonal(second), copy=True)
-        unit = sqrt(float(xp.mean(squares)) / n_samples)
-    if narrow != wide and not FOLDED_UNITS[0] < unit < FOLDED_UNITS[1]:
+        mean_square = float(xp.mean(squares)) / n_samples
+    if narrow != wide and not FOLDED_UNITS[0] ** 2 < mean_square < FOLDED_UNITS[1] ** 2:
         # Squares leave the range of float32: measure first, and normalize before the product.
         return compress(ArraySamples(X, measure(X, center=center, scale_axes=scale_axes)))
     normalization = normalization_of(X, mean, squares, center=center, scale_axes=scale_axes)
