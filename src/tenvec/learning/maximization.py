@@ -9,8 +9,8 @@ from array_api_compat import array_namespace
 
 from tenvec.arrays import add_to_diagonal, solve
 from tenvec.arrays import inverse as inverse_of
-from tenvec.kruskal import mode_products, normalize_columns
 from tenvec.kruskal import gram as gram_of
+from tenvec.kruskal import mode_products, normalize_columns
 from tenvec.learning.expectation import Moments
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
