@@ -4,9 +4,9 @@
 
 Every peer makes a fixed number of iterations, CP from a random start. CP of ours is timed until it
 reaches the peer's final error, from its own start and from a random one; where it never does, the
-time is infinite. HOOI is deterministic: Tucker and GLRAM
-make as many iterations as the peer from the same HOSVD start, and the errors are printed. Seconds
-are the least of three runs, or of one that takes more than five. Without TENVEC_DATA the cases are planted arrays of the same sizes.
+time is infinite. HOOI is deterministic: Tucker and GLRAM make as many iterations as the peer from
+the same HOSVD start, and the errors are printed. Seconds are the least of three runs, or of fewer
+where they take more than five. Without TENVEC_DATA the cases are planted arrays of the same sizes.
 
 pykale's MPCA needs neither torch nor lightning itself: `pip install --no-deps --target DIR pykale`
 and PYTHONPATH=DIR are enough for this comparison. It is left out where it cannot be imported.
