@@ -1,6 +1,6 @@
 """The figures of docs/choosing.md: every method on faces and on clips, in one run.
 
-    TENVEC_DATA=… python benchmarks/choosing.py [--part faces clips missing] [--runs 5]
+    TENVEC_DATA=… python benchmarks/choosing.py [--part faces clips missing sizes] [--runs 5]
 
 Seconds are CPU seconds of one BLAS thread for one fit, which other work on the machine changes
 little. Numbers of a model are those that a transform needs. Errors are relative,
@@ -197,13 +197,13 @@ def fillings(X: Array, hidden: Array, k: int) -> Iterator[tuple[str, Callable[[]
 
 
 def missing(_: int) -> None:
-    X = np.asarray(load_extended_yale_b().data, dtype=np.float64)[::8]
+    X = np.asarray(load_extended_yale_b().data, dtype=np.float64)[::12]
     truth = X.copy()
     for share in (0.3, 0.6):
         hidden = np.random.default_rng(0).random(X.shape) < share
         holed = np.where(hidden, np.nan, truth)
         rows = {}
-        for k in (30, 100):
+        for k in (20, 50):
             for name, fill in fillings(holed, hidden, k):
                 start = time.process_time()
                 gap = (fill() - truth)[hidden]
@@ -217,9 +217,27 @@ def missing(_: int) -> None:
         )
 
 
+def sizes(_: int) -> None:
+    """Seconds at the largest size of the paper's face experiments."""
+    data = load_extended_yale_b()
+    chosen = [np.flatnonzero(data.target == person)[:40] for person in np.unique(data.target)]
+    X = np.asarray(data.data, dtype=np.float64)[np.concatenate(chosen)]
+    rows: dict[str, list[str]] = defaultdict(list)
+    for k in (50, 300):
+        for method, model in methods(k, 2, 0).items():
+            seconds = timed(model, X)
+            n_iter = getattr(model, "n_iter_", None)
+            rows[method].append(f"{seconds:.2f}" + (f" ({n_iter})" if n_iter else ""))
+    table(
+        f"One fit of {X.shape[0]} × {X.shape[1]} × {X.shape[2]}: seconds (iterations)",
+        ["50 features", "300 features"],
+        rows,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = {"faces": faces, "clips": clips, "missing": missing}
+    parts = {"faces": faces, "clips": clips, "missing": missing, "sizes": sizes}
     parser.add_argument("--part", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
