@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 # A folder of real data sets, used by the tests where it exists.
 export TENVEC_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 
+# An environment that was interrupted while it was made has no pip.
+pip = $(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "$(VENV) is incomplete: make clean removes it; then again."; exit 1; }
+
 .PHONY: help demo test lint types unit clean
 
 help:
@@ -21,11 +24,13 @@ $(BIN)/python:
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
 	@echo "Installing tenvec into $(VENV) ..."
+	@$(pip)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plots]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@echo "Installing tenvec and its development tools into $(VENV) ..."
+	@$(pip)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
 

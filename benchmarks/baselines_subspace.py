@@ -161,7 +161,7 @@ def ssc(every: int) -> None:
             {},
             {"tol": 1e-6, "max_iter": 20000},
             {"affine": True},
-            {"alpha_outliers": 20.0, "max_iter": 10},
+            {"alpha_outliers": 20.0},
         ):
             model = SSC(n_clusters, random_state=0, **options)
             seconds, _ = timed(lambda model=model, X=X: model.fit(X))

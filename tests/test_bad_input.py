@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from tenvec import TBVDR
 from tenvec.validation import ParameterError
@@ -405,6 +406,23 @@ def test_a_bad_seed(seed: Any) -> None:
 def test_a_bad_number_of_draws(n_samples: Any) -> None:
     model = TBVDR(2, **BRIEF).fit(IMAGES)
     refused(lambda: model.sample(n_samples), model, ValueError, "n_samples", "integer|at least 1")
+
+
+@pytest.mark.parametrize("k", [2, -3, 10**30, 1.0, True, "a", None, slice(1)])
+def test_a_component_that_is_not_there(k: Any) -> None:
+    model = TBVDR(2, **BRIEF).fit(IMAGES)
+    refused(
+        lambda: model.component(k), model, ValueError, "k must be", "less than|at least|integer"
+    )
+    np.testing.assert_array_equal(model.component(-2), model.component(np.int64(0)))
+
+
+def test_warnings_point_to_the_callers_line() -> None:
+    model = TBVDR(9, rank=5, max_iter=1)
+    for call in (model.fit, model.fit_transform, make_pipeline(model).fit):
+        with pytest.warns(UserWarning, match=r"features are zero|Not converged") as caught:
+            call(IMAGES)
+        assert [warning.filename for warning in caught] == [__file__] * 2
 
 
 def test_good_parameters_of_unusual_types() -> None:

@@ -113,6 +113,8 @@ def test_features_as_csv(tmp_path, samples):
         (["fit", "samples.npy", "-o", "several.npz"], "--overwrite replaces it"),
         (["fit", "samples.npy", "-o", "samples.npy", "--overwrite"], "is an input of this"),
         (["transform", "m", "text.txt", "-o", "./text.txt", "--overwrite"], "is an input of this"),
+        (["transform", "m", "samples.npy", "-o", "f.txt"], "f.txt is no name of a .npy or .csv"),
+        (["reconstruct", "m", "samples.npy", "-o", "f.csv"], "f.csv is no name of a .npy file"),
         (["fit", ".", "-o", "m"], ". is a folder: name a file"),
         (["fit", "samples.npy", "-o", ".", "--overwrite"], ". is a folder: name a file in it"),
         (["fit", "cut.npz", "-o", "m"], "cut.npz is no .npy or .npz file of numbers"),

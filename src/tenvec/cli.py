@@ -203,14 +203,14 @@ def _fit(options: argparse.Namespace) -> None:
 def _transform(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_output(options)
+    _refuse_output(options, (".npy", ".csv"))
     _write(options.out, load(options.model).transform(_read(options.samples, options.key)))
 
 
 def _reconstruct(options: argparse.Namespace) -> None:
     from tenvec import load
 
-    _refuse_output(options)
+    _refuse_output(options, (".npy",))
     features = _read(options.features, options.key)
     _write(options.out, load(options.model).inverse_transform(features))
 
@@ -222,17 +222,23 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _summary(model: Any) -> str:
+    from tenvec import TBVDR
+
     shape = " × ".join(str(size) for size in model.sample_shape_)
-    ratio = model.explained_variance_ratio_
-    lines = {
-        "model": f"{type(model).__name__}, {model.n_components_} features, rank {model.rank_}",
-        "samples": f"{shape}, {'centred' if model.center else 'not centred'}"
-        + ("" if model.scale_ is None else ", scaled"),
-        "explained": f"{ratio.sum():.1%} of the variance, {ratio[0]:.1%} by the first feature",
-        "noise": f"deviation {model.noise_variance_**0.5:.4g}",
-        "bound": f"{model.lower_bound_:.6g} nats",
-        "stopped": f"after {model.n_iter_} passes: {model.stop_reason_}",
-    }
+    n_features = len(model.get_feature_names_out())
+    lines = {"model": f"{type(model).__name__}, {n_features} features", "samples": shape}
+    if isinstance(model, TBVDR):
+        ratio = model.explained_variance_ratio_
+        lines["model"] += f", rank {model.rank_}"
+        lines["samples"] += f", {'centred' if model.center else 'not centred'}"
+        lines["samples"] += "" if model.scale_ is None else ", scaled"
+        lines["explained"] = (
+            f"{ratio.sum():.1%} of the variance, {ratio[0]:.1%} by the first feature"
+        )
+        lines["noise"] = f"deviation {model.noise_variance_**0.5:.4g}"
+        lines["bound"] = f"{model.lower_bound_:.6g} nats"
+    if hasattr(model, "stop_reason_"):
+        lines["stopped"] = f"after {model.n_iter_} passes: {model.stop_reason_}"
     return "\n".join(f"{name:>10}  {text}" for name, text in lines.items())
 
 
@@ -287,7 +293,7 @@ def _read_table(path: Path) -> Array:
         ) from error
 
 
-def _refuse_output(options: argparse.Namespace) -> None:
+def _refuse_output(options: argparse.Namespace, formats: Sequence[str] = ()) -> None:
     """Say before the work, not after it, that its result cannot be written."""
     out: Path = options.out
     if out.is_dir():
@@ -297,6 +303,8 @@ def _refuse_output(options: argparse.Namespace) -> None:
     inputs = [getattr(options, name, None) for name in ("model", "samples", "features")]
     if out.exists() and any(path and path.exists() and out.samefile(path) for path in inputs):
         raise CommandError(f"{out} is an input of this command: name another file to write")
+    if formats and out.suffix not in formats:
+        raise CommandError(f"{out} is no name of a {' or '.join(formats)} file")
     if out.exists() and not options.overwrite:
         raise CommandError(f"{out} exists; --overwrite replaces it")
 
@@ -307,8 +315,6 @@ def _write(path: Path, array: Array) -> None:
     try:
         with open(draft, "xb") as file:
             if path.suffix == ".csv":
-                if array.ndim != 2:
-                    raise CommandError("a .csv file holds 2-D arrays only: name a .npy file")
                 np.savetxt(file, array, delimiter=",")
             else:
                 np.save(file, array, allow_pickle=False)

@@ -7,13 +7,14 @@ samples of order one (or folded by ``sample_shape``), so that scikit-learn's che
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tenvec import persistence
 from tenvec.validation import as_array, fold, sample_shape_of
 
 Array = Any
@@ -83,6 +84,23 @@ class SampleTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _as_given(self, samples: Array) -> Array:
         """Samples in the shape that fit was given: 2-D stays 2-D."""
         return array_namespace(samples).reshape(samples, (-1, *self._input_shape))
+
+    def save(self, path: Any, overwrite: bool = False) -> None:
+        """Write the fitted model to a safetensors file; :func:`tenvec.load` reads it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to write; it appears whole or not at all.
+        overwrite : bool, default=False
+            Whether a file of that name may be replaced.
+        """
+        check_is_fitted(self)
+        persistence.save(self._to_save(), path, overwrite=overwrite)
+
+    def _to_save(self) -> Self:
+        """The model with its arrays in NumPy's hands."""
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

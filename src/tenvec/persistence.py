@@ -14,7 +14,6 @@ import json
 import os
 import secrets
 import shutil
-import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,21 @@ import scipy
 import sklearn
 from safetensors import numpy as safetensors_numpy
 
+from tenvec.warning import warn
+
 FORMAT_VERSION = 1
 """Raised by every change that an older reader would refuse or misread."""
 
 LARGEST_HEADER = 100 * 2**20
 
 MODULES = {
+    "BayesianCP": "tenvec.baselines.bayesian_cp",
+    "CP": "tenvec.baselines.cp",
+    "GLRAM": "tenvec.baselines.glram",
+    "MixturePPCA": "tenvec.baselines.mixture_ppca",
+    "PCA": "tenvec.baselines.pca",
     "TBVDR": "tenvec.tbvdr",
+    "Tucker": "tenvec.baselines.tucker",
 }
 """Classes that a file may name, and where they are; nothing else is ever imported."""
 
@@ -145,11 +152,7 @@ def _to_bytes(model: Any) -> bytes:
     tensors: dict[str, Any] = {}
     params = model.get_params(deep=False)
     if not isinstance(params.get("random_state"), int | np.integer | type(None)):
-        warnings.warn(
-            "random_state is a generator, which a model file does not hold: it is saved as None.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn("random_state is a generator, which a model file does not hold: it is saved as None.")
         params["random_state"] = None
     fitted = {key: value for key, value in vars(model).items() if _is_fitted_attribute(key)}
     description = {

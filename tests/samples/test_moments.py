@@ -90,7 +90,7 @@ def test_the_estimator_takes_the_cheaper_way_and_both_agree(monkeypatch):
     X = data()
     assert compression_pays(300, 30, 4, 200)
     compressed = TBVDR(4, tol=0, max_iter=50).fit(X)
-    monkeypatch.setattr("tenvec.tbvdr.compression_pays", lambda *_: False)
+    monkeypatch.setattr("tenvec.fitting.compression_pays", lambda *_: False)
     streamed = TBVDR(4, tol=0, max_iter=50).fit(X)
     np.testing.assert_allclose(compressed.lower_bounds_, streamed.lower_bounds_, rtol=1e-10)
     np.testing.assert_allclose(compressed.transform(X), streamed.transform(X), atol=1e-9)

@@ -57,10 +57,11 @@ def learn(observations: Observations, q: Posterior, max_iter: int, tol: float) -
         bounds.append(lower_bound(observations, q))
         if len(bounds) < 3:
             continue
-        gain = (bounds[-1] - bounds[-2]) / observations.n_observed
+        nats = bounds[-1] - bounds[-2]
+        gain = nats / observations.n_observed
         if gain >= STANDSTILL or (index < next_trial and gain >= tol):
             continue
-        smaller = simplified(observations, q, LAST_TRIALS if gain < tol else TRIALS)
+        smaller = simplified(observations, q, nats, LAST_TRIALS if gain < tol else TRIALS)
         if smaller is not None:
             q = smaller
             bounds[-1] = lower_bound(observations, q)
@@ -96,11 +97,14 @@ def removal_gains(q: Posterior) -> Array:
     return -(float(q.noise.mean) * error / 2 + component_terms(q) + entropies)
 
 
-def simplified(observations: Observations, q: Posterior, n_trials: int) -> Posterior | None:
+def simplified(
+    observations: Observations, q: Posterior, gain: float, n_trials: int
+) -> Posterior | None:
     """A posterior with one component fewer and a higher bound, or None where none was found.
 
     Two components that share the work of one come together only slowly. So the components that
-    the others could replace best are taken out on trial, and the rest swept a few times.
+    the others could replace best are taken out on trial, and the rest swept a few times. It has to
+    get higher than as many sweeps with the component would, at their present ``gain``.
     """
     if q.cross.size == 1:
         return None
@@ -108,12 +112,13 @@ def simplified(observations: Observations, q: Posterior, n_trials: int) -> Poste
     for component in np.argsort(replacement_losses(q))[:n_trials]:
         trial = without(q, np.arange(q.cross.size) != component)
         before = -np.inf
-        for left in reversed(range(TRIAL_SWEEPS)):
+        for n_sweeps in range(1, TRIAL_SWEEPS + 1):
             trial = sweep(observations, trial)
             reached = lower_bound(observations, trial)
-            if reached > bound:
+            if reached > bound + n_sweeps * gain:
                 return trial
-            if reached + left * (reached - before) < bound:
+            in_reach = reached + (TRIAL_SWEEPS - n_sweeps) * (reached - before)
+            if in_reach < bound + TRIAL_SWEEPS * gain:
                 break
             before = reached
     return None

@@ -160,6 +160,7 @@ class BayesianCP(Decomposition):
         values, unit = observations.values, observations.unit
         shape = samples.shape[1:]
         generator = check_random_state(self.random_state)
+        compressed = observations.compressed()
         best: Result | None = None
         for index in range(n_init):
             if init == "svd" and index == 0:
@@ -169,7 +170,8 @@ class BayesianCP(Decomposition):
                 modes = [factor * np.sqrt(len(factor)) for factor in modes]
             else:
                 modes = [generator.standard_normal((size, rank)) for size in shape]
-            result = learn(observations, start(modes, len(values), START_PRECISION), max_iter, tol)
+            first = start(modes, len(values), START_PRECISION)
+            result = learn(compressed, first, max_iter, tol)
             if best is None or result.bounds[-1] > best.bounds[-1]:
                 best = result
         assert best is not None  # n_init is at least one

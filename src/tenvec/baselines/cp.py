@@ -58,7 +58,7 @@ class CP(Decomposition):
         plain alternating least squares.
     max_iter : int, default=200
         Largest number of passes over the data.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stops when the relative reconstruction error falls by less than this in two passes running.
         0 makes ``max_iter`` passes.
     n_init : int, default=1
@@ -125,7 +125,7 @@ class CP(Decomposition):
         init: str = "svd",
         n_sweeps: int = 5,
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         n_init: int = 1,
         sample_shape: tuple[int, ...] | None = None,
         random_state: Any = None,

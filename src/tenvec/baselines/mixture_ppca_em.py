@@ -285,10 +285,21 @@ def start(
     noise = np.zeros(len(clusters))
     for g, (cluster, size, k) in enumerate(zip(clusters, sizes, most, strict=True)):
         centred = rows[labels == cluster] - means[g]
-        _, singular, directions = np.linalg.svd(centred, full_matrices=False)
-        variances = singular**2 / size
-        left_over = size * variances[k:].sum()
+        squares, directions = _principal(centred, k)
+        left_over = max(float(np.vdot(centred, centred)) - squares.sum(), 0.0)
         noise[g] = (left_over + 2 * b) / (size * (dimension - k) + 2 * a)
-        carried = np.sqrt(np.maximum(variances[:k] - noise[g], 0.0))
-        loadings[g, :k] = carried[:, None] * directions[:k]
+        carried = np.sqrt(np.maximum(squares / size - noise[g], 0.0))
+        loadings[g, :k] = carried[:, None] * directions
     return Mixture(sizes / len(rows), means, loadings, noise, most, dimension)
+
+
+def _principal(centred: Array, k: int) -> tuple[Array, Array]:
+    """Squared leading singular values and right singular vectors, from the smaller Gram matrix."""
+    wide = centred.shape[0] < centred.shape[1]
+    values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
+    squares, directions = np.maximum(values[::-1][:k], 0.0), vectors[:, ::-1][:, :k].T
+    if wide:
+        lengths = np.sqrt(squares)[:, None]
+        # A direction without variance carries nothing, whichever it is.
+        directions = directions @ centred / np.where(lengths > 0, lengths, 1.0)
+    return squares, directions

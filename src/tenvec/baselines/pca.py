@@ -113,7 +113,8 @@ class PCA(SampleTransformer):
         self._record(
             {
                 **self._input_attributes(X, samples),
-                "components_": fitted.components_.reshape(-1, *shape),
+                # In C order, as a model file holds it: its layout decides the last digit.
+                "components_": np.ascontiguousarray(fitted.components_).reshape(-1, *shape),
                 "mean_": fitted.mean_.reshape(shape),
                 "explained_variance_": fitted.explained_variance_,
                 "explained_variance_ratio_": fitted.explained_variance_ratio_,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import lgamma, log
 from typing import Any
 
@@ -20,7 +21,7 @@ class Factor:
     """Gaussian posterior of the rows of one mode's factor."""
 
     mean: Array
-    """Shape (D, R)."""
+    """Shape (D, R); or (r, R) with the same inner products of its columns."""
     covariance: Array
     """Shape (m, R, R): rows that were observed alike share one."""
     of_row: Array
@@ -29,17 +30,15 @@ class Factor:
     """Sum over the rows of ``ln|V|``."""
     log_precision: Array
     """Sum over the rows of the log of the diagonal of ``V⁻¹``, shape (R,)."""
-
-    @property
-    def n_rows(self) -> int:
-        """Size of the mode."""
-        return int(self.mean.shape[0])
+    n_rows: int
+    """Size D of the mode."""
 
     @property
     def counts(self) -> Array:
         """Rows that share each covariance."""
-        return np.bincount(self.of_row, minlength=self.covariance.shape[0])
+        return count_rows(self.of_row, self.covariance.shape[0], self.n_rows)
 
+    @cached_property
     def second_sum(self) -> Array:
         """``Σ_d E[a_d a_dᵀ]``, shape (R, R)."""
         return self.mean.T @ self.mean + np.tensordot(self.counts, self.covariance, 1)
@@ -61,6 +60,7 @@ class Factor:
             self.of_row,
             self.log_det + 2 * self.n_rows * float(np.sum(np.log(scale))),
             self.log_precision - 2 * self.n_rows * np.log(scale),
+            self.n_rows,
         )
 
     def kept(self, keep: Array) -> Factor:
@@ -74,6 +74,7 @@ class Factor:
             self.of_row,
             float(self.counts @ np.linalg.slogdet(covariance)[1]),
             self.counts @ np.log(diagonal),
+            self.n_rows,
         )
 
 
@@ -106,7 +107,14 @@ def known(mean: Array, covariance: Array) -> Factor:
     """A factor to compute moments with; its log-determinants are left out."""
     shared = len(covariance) == 1
     of_row = np.zeros(len(mean), dtype=np.intp) if shared else np.arange(len(mean))
-    return Factor(mean, covariance, of_row, 0.0, np.zeros(mean.shape[1]))
+    return Factor(mean, covariance, of_row, 0.0, np.zeros(mean.shape[1]), len(mean))
+
+
+def count_rows(of_row: Array, n_covariances: int, n_rows: int) -> Array:
+    """Rows that share each of the covariances."""
+    if n_covariances == 1:
+        return np.array([n_rows])
+    return np.bincount(of_row, minlength=n_covariances)
 
 
 def packed(symmetric: Array) -> Array:

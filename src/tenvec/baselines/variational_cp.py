@@ -11,6 +11,7 @@ factorization of incomplete tensors with automatic rank determination", IEEE TPA
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from math import log, pi
 from typing import Any
@@ -21,6 +22,7 @@ from tenvec.baselines.row_posteriors import (
     PRIOR,
     Factor,
     Gamma,
+    count_rows,
     known,
     sum_by,
     unpacked,
@@ -63,6 +65,7 @@ class Observations:
         """``values`` (M, P) are zero where missing; ``observed`` is None where nothing misses."""
         self.values = values
         self.unit = unit
+        self.n_samples = len(values)
         self.n_observed = int(values.size if observed is None else np.sum(observed))
         self.sum_of_squares = float(np.vdot(values, values)) / unit**2
         self.patterns = None
@@ -71,6 +74,19 @@ class Observations:
             patterns, of_row = np.unique(observed, axis=0, return_inverse=True)
             self.patterns = patterns.astype(np.float64)
             self.pattern_of_row = of_row.reshape(-1)
+
+    def compressed(self) -> Observations:
+        """The same to learn from, in fewer rows where there are more samples than entries.
+
+        Complete data enter through ``YᵀY`` alone: any Q with orthonormal columns and ``Y = Q C``
+        leaves C in the place of Y, and ``QᵀA`` in that of the samples' factor A.
+        """
+        if self.patterns is not None or self.n_samples <= self.values.shape[1]:
+            return self
+        fewer = copy(self)
+        fewer.values = np.linalg.qr(self.values, mode="r")
+        fewer.pattern_of_row = np.zeros(len(fewer.values), dtype=np.intp)
+        return fewer
 
     def project(self, weights: Array) -> Array:
         """``Y · weights``."""
@@ -85,9 +101,9 @@ class Observations:
     def sample_normals(self, modes: list[Factor]) -> Array:
         """``Σ_{d observed} E[z_d z_dᵀ]`` for each pattern, shape (m, R, R)."""
         if self.patterns is None:
-            normal = modes[0].second_sum()
+            normal = modes[0].second_sum
             for factor in modes[1:]:
-                normal = normal * factor.second_sum()
+                normal = normal * factor.second_sum
             return normal[None]
         return unpacked(self.patterns @ khatri_rao([factor.seconds() for factor in modes]))
 
@@ -95,10 +111,10 @@ class Observations:
         """The same for the rows of one mode after the other, with the factors as they stand."""
         if self.patterns is None:
             for mode in range(len(modes)):
-                normal = sample.second_sum()
+                normal = sample.second_sum
                 for other, factor in enumerate(modes):
                     if other != mode:
-                        normal = normal * factor.second_sum()
+                        normal = normal * factor.second_sum
                 yield normal[None]
             return
         by_pattern = sum_by(sample.seconds(), self.pattern_of_row, self.patterns.shape[0])
@@ -124,7 +140,8 @@ def sample_posterior(
     """Posterior of the samples' factor, given the factors of all other modes."""
     products = observations.project(khatri_rao([factor.mean for factor in modes]))
     normals = observations.sample_normals(modes)
-    return rows(products, normals, observations.pattern_of_row, noise, shrinkage)
+    of_row, n_rows = observations.pattern_of_row, observations.n_samples
+    return rows(products, normals, of_row, n_rows, noise, shrinkage)
 
 
 def sweep(observations: Observations, q: Posterior) -> Posterior:
@@ -138,14 +155,14 @@ def sweep(observations: Observations, q: Posterior) -> Posterior:
     for (mode, products), normals in zip(data_products, all_normals, strict=True):
         size = products.shape[0]
         of_row = np.arange(size) if len(normals) > 1 else np.zeros(size, dtype=np.intp)
-        modes[mode] = rows(products, normals, of_row, noise, shrinkage)
+        modes[mode] = rows(products, normals, of_row, size, noise, shrinkage)
         means[mode] = modes[mode].mean
     last = modes[-1]
     if len(normals) > 1:
         outer = last.mean[:, :, None] * last.mean[:, None, :] + last.covariance
         expected = np.sum(normals * outer, axis=0)
     else:
-        expected = normals[0] * last.second_sum()
+        expected = normals[0] * last.second_sum
     q = replace(
         q,
         sample=sample,
@@ -157,7 +174,12 @@ def sweep(observations: Observations, q: Posterior) -> Posterior:
 
 
 def rows(
-    products: Array, normals: Array, of_row: Array, noise: Array | float, shrinkage: Array
+    products: Array,
+    normals: Array,
+    of_row: Array,
+    n_rows: int,
+    noise: Array | float,
+    shrinkage: Array,
 ) -> Factor:
     """``V = (τ normal + Λ)⁻¹`` and ``τ V product``, row by row (eqs. 14 to 18 of the paper)."""
     precision = noise * normals + np.diag(shrinkage)
@@ -173,7 +195,7 @@ def rows(
         mean = noise * (products @ covariance[0])
     else:
         mean = noise * (covariance[of_row] @ products[:, :, None])[:, :, 0]
-    counts = np.bincount(of_row, minlength=len(normals))
+    counts = count_rows(of_row, len(normals), n_rows)
     log_roots = np.log(np.diagonal(root, axis1=1, axis2=2))
     return Factor(
         mean,
@@ -181,6 +203,7 @@ def rows(
         of_row,
         -2 * float(counts @ log_roots.sum(axis=1)),
         counts @ np.log(diagonal),
+        n_rows,
     )
 
 

@@ -41,6 +41,11 @@ class Moments:
         """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
         return self.of_means + self.n_samples * self.covariance
 
+    @cached_property
+    def root(self) -> Array:
+        """Lower Cholesky factor of ``S``."""
+        return cholesky(self.second)
+
 
 @dataclass(frozen=True)
 class Posterior:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import cholesky, to_floats
+from tenvec.arrays import to_floats
 from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
 from tenvec.learning.expectation import Moments, expectation
 from tenvec.learning.maximization import (
@@ -137,10 +137,10 @@ def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
     """``Wʰ`` after the expansion, and what the bound gains by it."""
     xp = array_namespace(wh)
     n_components = wh.shape[0]
-    covariance = moments.second / moments.n_samples
-    root = cholesky(covariance)
+    root = moments.root / moments.n_samples**0.5
     log_det = 2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
-    gain = moments.n_samples / 2 * (xp.linalg.trace(covariance) - n_components - log_det)
+    trace = xp.linalg.trace(moments.second) / moments.n_samples
+    gain = moments.n_samples / 2 * (trace - n_components - log_det)
     return root.T @ wh, gain
 
 

@@ -10,8 +10,8 @@ from array_api_compat import array_namespace
 
 from tenvec.arrays import add_to_diagonal, solve
 from tenvec.arrays import inverse as inverse_of
-from tenvec.kruskal import contract_leading, contract_trailing, normalize_columns
 from tenvec.kruskal import gram as gram_of
+from tenvec.kruskal import mode_products, normalize_columns
 from tenvec.learning.expectation import Moments
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
@@ -27,11 +27,12 @@ a candidate. Where the matrix is regular the solution moves by about this much.
 """
 
 
-MOMENTUM = 1.2
+MOMENTUM = 1.0
 """How far a sweep starts beyond the last, in steps between sweeps.
 
-With 1.2, five sweeps a pass bring faces as far as ten to fifteen plain ones, and triples of digits
-ten as far as thirty. Longer steps gain little more, and multiply rounding.
+With 1, five sweeps a pass bring faces as far as ten plain ones, and triples of digits ten as far as
+thirty. Longer steps gain little more, and multiply rounding: streamed and compressed fits drift
+apart.
 """
 
 
@@ -79,7 +80,7 @@ def maximization(moments: Moments, parameters: Parameters, n_sweeps: int) -> tup
     From the second on, a sweep starts beyond the factors reached, where their last step leads.
     What comes of it counts only where the error is lower than before; else a plain sweep follows.
     """
-    inverse = inverse_of(moments.second)
+    inverse = inverse_of(moments.second, moments.root)
     rounding = array_namespace(inverse).finfo(inverse.dtype).eps
     before, (now, fit) = parameters, _sweep(moments, inverse, parameters)
     for _ in range(n_sweeps - 1):
@@ -144,19 +145,13 @@ def update_modes(
 ) -> tuple[list[Array], list[Array]]:
     """Update ``W¹ … Wᴺ`` once each; returns them and their Gram matrices."""
     factors, wh = list(parameters.mode_factors), parameters.component_factor
-    xp = array_namespace(wh)
     grams = [factor.T @ factor for factor in factors]
     features_gram = wh.T @ second @ wh
     # Σ_i y_i ⊗ (u_iᵀWʰ): one tensor a CP column, contracted mode by mode with fresh factors.
-    stack = wh.T @ with_data
-    for mode, factor in enumerate(factors):
-        stack = xp.reshape(stack, (wh.shape[1], factor.shape[0], -1))
-        target = contract_trailing(stack, factors[mode + 1 :]).T
+    for mode, target in mode_products(wh.T @ with_data, factors):
         others = [gram for other, gram in enumerate(grams) if other != mode]
-        factor = nearest_solution(factor, target, _product([features_gram, *others]))
+        factor = nearest_solution(factors[mode], target, _product([features_gram, *others]))
         factors[mode], grams[mode] = factor, factor.T @ factor
-        if mode + 1 < len(factors):
-            stack = contract_leading(stack, factor)
     return factors, grams
 
 

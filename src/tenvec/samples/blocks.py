@@ -22,8 +22,9 @@ COPIED_BYTES, SMALLEST_COPY = 4 * 2**20, 32
 """The same for blocks that are copied: these count as memory beside the data."""
 
 
-DEVICE_BYTES = 2 * 2**30
-"""The same for arrays of other libraries, which may be on an accelerator."""
+DEVICE_BYTES, DEVICE_COPIED_BYTES = 8 * 2**30, 2 * 2**30
+"""Both for arrays of other libraries, which may be on an accelerator: it is fed best by large
+products, and has memory of its own."""
 
 
 def place(X: Array) -> Array:
@@ -53,8 +54,8 @@ def iterate_blocks(
     xp = array_namespace(X)
     n_entries = prod(X.shape[1:])
     if rows is None and not is_numpy_array(X):
-        # A device is fed best by large products, and has memory of its own.
-        rows = max(SMALLEST_BLOCK, DEVICE_BYTES // (8 * n_entries))
+        size = DEVICE_BYTES if X.dtype == dtype and not fresh else DEVICE_COPIED_BYTES
+        rows = max(SMALLEST_BLOCK, size // (8 * n_entries))
     elif rows is None:
         views = not fresh and X.dtype == dtype and (X.ndim == 2 or _in_order(X))
         rows = block_rows(n_entries, copied=not views)
