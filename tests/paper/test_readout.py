@@ -11,6 +11,7 @@ from tenvec.paper.readout import (
     choose,
     leave_one_out_accuracy,
     leave_one_out_rates,
+    rates_among_seen,
     recognition_rates,
 )
 
@@ -56,7 +57,7 @@ def test_methods_without_variances_have_two_rates():
 
 def made_up(method, size, best):
     """A row whose leave-one-out rates are highest at ``best``, and test rates elsewhere."""
-    loo = {readout.column("loo"): 0.9 if readout == best else 0.5 for readout in READOUTS}
+    loo = {readout.column("unseen"): 0.9 if readout == best else 0.5 for readout in READOUTS}
     rates = {readout.column("rate"): float(readout.whiten == 0.0) for readout in READOUTS}
     return {"dataset": "ar", "size": size, "method": method, **loo, **rates}
 
@@ -75,14 +76,38 @@ def test_the_choice_rests_on_training_samples_only():
 
 
 def test_there_is_no_choice_without_its_rows():
-    rows = [{"dataset": "ar", "size": 30, "method": PX_EM, READOUTS[0].column("loo"): ""}]
+    rows = [{"dataset": "ar", "size": 30, "method": PX_EM, READOUTS[0].column("unseen"): ""}]
     assert choose(rows, (PX_EM, PX_EM_WIDE)) is None
     assert choose([made_up(PX_EM, 30, READOUTS[0])], (PX_EM, PX_EM_WIDE)) is None
 
 
-def test_leave_one_out_rates_have_a_column_each():
-    rates = leave_one_out_rates(np.eye(4) + 1, np.array([0, 0, 1, 1]), np.ones(4))
-    assert list(rates) == [readout.column("loo") for readout in READOUTS]
+def test_rates_among_seen_samples_have_a_column_each():
+    rates = rates_among_seen(np.eye(4) + 1, np.array([0, 0, 1, 1]), np.ones(4))
+    assert list(rates) == [readout.column("seen") for readout in READOUTS]
+
+
+def test_what_is_left_out_is_never_learned_from():
+    """One sample of each label at a time, each once; the features here are the samples."""
+    rng = np.random.default_rng(0)
+    labels = np.array([3, 1, 1, 3, 3, 1])
+    samples = rng.standard_normal((6, 2))
+    learned = []
+
+    def learn(rest):
+        learned.append(rest)
+        return lambda x: x, np.ones(2)
+
+    rates = leave_one_out_rates(learn, samples, labels)
+    left_out = [{i for i in range(6) if samples[i] not in rest} for rest in learned]
+    assert left_out == [{0, 1}, {3, 2}, {4, 5}]
+    right = 0
+    for out in left_out:
+        rest = [i for i in range(6) if i not in out]
+        for i in out:
+            nearest = min(rest, key=lambda j, i=i: np.sum((samples[i] - samples[j]) ** 2))
+            right += labels[nearest] == labels[i]
+    assert rates["unseen_euclidean_1"] == pytest.approx(right / 6)
+    assert list(rates) == [readout.column("unseen") for readout in READOUTS]
 
 
 @pytest.mark.filterwarnings("ignore:.*onverged:sklearn.exceptions.ConvergenceWarning")

@@ -6,7 +6,7 @@ Features of mean square near one are scaled by ``explained_variance ** ((1 - whi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -62,12 +62,44 @@ def recognition_rates(
     return rates
 
 
-def leave_one_out_rates(train: Array, y_train: Array, variance: Array | None) -> dict[str, float]:
-    """1-NN rates among the training samples, each left out in turn, by readout."""
+def rates_among_seen(train: Array, y_train: Array, variance: Array | None) -> dict[str, float]:
+    """1-NN rates among training samples that the model has all learned from, by readout."""
     return {
-        readout.column("loo"): leave_one_out_accuracy(
+        readout.column("seen"): leave_one_out_accuracy(
             readout.scaled(train, variance), y_train, readout.metric
         )
+        for readout in READOUTS
+    }
+
+
+def leave_one_out_rates(
+    learn: Callable[[Array], tuple[Callable[[Array], Array], Array]], samples: Array, labels: Array
+) -> dict[str, float]:
+    """1-NN rates of training samples that the model has not learned from, by readout.
+
+    One sample of each label at a time is left out, and the model is learned anew from the rest.
+
+    Parameters
+    ----------
+    learn : callable
+        Returns the transform of a model learned from samples, and its explained variance.
+    samples, labels : arrays
+        Training samples, equally many of each label.
+    """
+    place = np.empty(len(labels), dtype=int)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        place[own] = np.arange(len(own))
+    folds = []
+    for fold in range(place.max() + 1):
+        out = place == fold
+        transform, variance = learn(samples[~out])
+        features = transform(samples[~out]), transform(samples[out])
+        folds.append(
+            recognition_rates(features[0], labels[~out], features[1], labels[out], variance)
+        )
+    return {
+        readout.column("unseen"): float(np.mean([rates[readout.column("rate")] for rates in folds]))
         for readout in READOUTS
     }
 
@@ -99,7 +131,7 @@ class Choice:
     readout : Readout
         Scaling and distance.
     rates : mapping
-        Mean leave-one-out rate by method and readout.
+        Mean rate by method and readout.
     sets : sequence of str
         The training sets that it rests on.
     """
@@ -110,23 +142,24 @@ class Choice:
     sets: Sequence[str]
 
 
-def choose(rows: Sequence[Row], methods: Sequence[str]) -> Choice | None:
+def choose(rows: Sequence[Row], methods: Sequence[str], rate: str = "unseen") -> Choice | None:
     """Choose R/K, whiten and distance by the leave-one-out rate among training samples.
 
-    Only the columns ``loo_…`` are looked at, which only the first split at 100 features has; the
+    Only the columns ``unseen_…`` are looked at, which only the first split at 100 features has; the
     rate is the mean over the training sets that all ``methods`` have. Ties go to the smaller model
-    and to the readout that comes first.
+    and to the readout that comes first. ``rate="seen"`` tells what samples that the model has
+    learned from would have led to.
     """
     measured: dict[str, dict[str, Row]] = {}
     for row in rows:
-        if row["method"] in methods and row.get(READOUTS[0].column("loo"), "") != "":
+        if row["method"] in methods and row.get(READOUTS[0].column(rate), "") != "":
             measured.setdefault(f"{row['dataset']} {row['size']}", {})[row["method"]] = row
     complete = {name: found for name, found in measured.items() if len(found) == len(methods)}
     if not complete:
         return None
     rates = {
         (method, readout): float(
-            np.mean([found[method][readout.column("loo")] for found in complete.values()])
+            np.mean([found[method][readout.column(rate)] for found in complete.values()])
         )
         for method, readout in product(methods, READOUTS)
     }
