@@ -46,6 +46,7 @@ class AnonymousMemory(threading.Thread):
         self.peak, self.going = 0, True
 
     def run(self) -> None:
+        """Look every 20 milliseconds."""
         while self.going:
             for line in Path("/proc/self/status").read_text().splitlines():
                 if line.startswith("RssAnon"):

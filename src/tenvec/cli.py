@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import sys
 import warnings
@@ -31,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             options.run(options)
-    except KeyboardInterrupt:
-        print("\ntenvec: interrupted; no file was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"\ntenvec: interrupted; {stop or 'no file was written'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read the output has gone, as in "tenvec inspect … | head".
@@ -102,6 +103,25 @@ def _parser() -> argparse.ArgumentParser:
 
     inspect = _command(commands, "inspect", "say what a model file holds", _inspect)
     inspect.add_argument("model", type=Path, help="model file")
+
+    paper = _command(
+        commands, "reproduce", "repeat the paper's experiments and compare the figures", _reproduce
+    )
+    paper.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="by name or by number in the paper (all)"
+    )
+    paper.add_argument("--data", type=Path, help="folder of the data sets ($TENVEC_DATA)")
+    paper.add_argument("--runs", type=int, default=10, help="runs of each cell (%(default)s)")
+    paper.add_argument("--quick", action="store_true", help="one run of a few cells")
+    paper.add_argument(
+        "--out",
+        type=Path,
+        default=Path("tenvec-reproduce"),
+        help="folder for results; what it holds already is not run again (%(default)s)",
+    )
+    paper.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (%(default)s)"
+    )
     return parser
 
 
@@ -124,6 +144,25 @@ def _demo(options: argparse.Namespace) -> None:
     if options.out.exists() and not options.out.is_dir():
         raise CommandError(f"{options.out} is a file: name a folder for the pictures")
     demo.run(options.out)
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    if options.runs < 0 or options.jobs < 1:
+        raise CommandError("--runs must be 0 or more, --jobs 1 or more")
+    if options.out.exists() and not options.out.is_dir():
+        raise CommandError(f"{options.out} is a file: name a folder for the results")
+    from tenvec.paper import reproduce
+
+    failed = reproduce.reproduce(
+        options.tables,
+        folder=options.data,
+        out=options.out,
+        runs=options.runs,
+        quick=options.quick,
+        jobs=options.jobs,
+    )
+    if failed:
+        raise CommandError(f"{len(failed)} cells failed, the first: {failed[0]}")
 
 
 def _fit(options: argparse.Namespace) -> None:
