@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             options.run(options)
-    except KeyboardInterrupt:
-        print("\ntenvec: interrupted; no file was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"\ntenvec: interrupted; {stop or 'no file was written'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read the output has gone, as in "tenvec inspect … | head".

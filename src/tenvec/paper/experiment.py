@@ -27,7 +27,7 @@ class Table:
     header : sequence of str
         Names of the columns.
     rows : sequence of sequences of str
-        The cells, ready to print.
+        The cells, ready to print. Lines after the first of a cell are printed small.
     """
 
     caption: str
@@ -90,6 +90,8 @@ class Comparison:
         Sample standard deviation of ours over the runs (0 where there is none).
     higher_is_better : bool
         False for errors.
+    method : str
+        What is compared; cells of one method are counted together.
     """
 
     where: str
@@ -97,6 +99,7 @@ class Comparison:
     paper: float
     std: float = 0.0
     higher_is_better: bool = True
+    method: str = ""
 
     @property
     def gain(self) -> float:

@@ -95,31 +95,36 @@ def mixture_ppca(train: Array, problem: Problem) -> Fitted:
 
 def glram(train: Array, problem: Problem) -> Fitted:
     """GLRAM with the numbers of rows and columns that the paper prints."""
-    reduced = RECOGNITION[problem.dataset, problem.size]["GLRAM"][problem.n_features].reduced
-    assert reduced is not None  # printed in every cell
+    reduced = _reduced(problem)
     model = GLRAM(reduced, random_state=problem.seed).fit(train)
     parameters = sum(factor.size for factor in model.mode_factors_)
     return Fitted(model.transform, parameters, f"{reduced}", n_iter=model.n_iter_)
 
 
+def _reduced(problem: Problem) -> tuple[int, ...]:
+    reduced = RECOGNITION[problem.dataset, problem.size]["GLRAM"][problem.n_features].reduced
+    assert reduced is not None  # printed in every cell
+    return reduced
+
+
 def cp(train: Array, problem: Problem) -> Fitted:
     """CP of all training images together; test features by least squares on its basis."""
-    model = CP(problem.n_features, max_iter=50, random_state=problem.seed).fit(train)
+    model = CP(problem.n_features, max_iter=30, random_state=problem.seed).fit(train)
     parameters = sum(factor.size for factor in model.mode_factors_)
     return Fitted(model.transform, parameters, str(model.n_components_), n_iter=model.n_iter_)
 
 
 def bayesian_cp(train: Array, problem: Problem) -> Fitted:
     """Bayesian CP started with the given rank, of which it keeps what the data support."""
-    model = BayesianCP(problem.n_features, max_iter=30, random_state=problem.seed).fit(train)
+    model = BayesianCP(problem.n_features, max_iter=50, random_state=problem.seed).fit(train)
     parameters = sum(factor.size for factor in model.mode_factors_)
     return Fitted(model.transform, parameters, str(model.n_components_), n_iter=model.n_iter_)
 
 
 def tucker(train: Array, problem: Problem) -> Fitted:
-    """Tucker decomposition; each mode of an image gets as many columns as there are, or K."""
+    """Tucker decomposition: K features, the modes of an image with the ``(r, c)`` of GLRAM."""
     n_features = min(problem.n_features, len(train))
-    model = Tucker(n_features, random_state=problem.seed).fit(train)
+    model = Tucker(n_features, ranks=_reduced(problem), random_state=problem.seed).fit(train)
     parameters = model.core_.size + sum(factor.size for factor in model.mode_factors_)
     return Fitted(model.transform, parameters, str(model.n_components_), n_iter=model.n_iter_)
 
@@ -141,7 +146,7 @@ def px_em(train: Array, problem: Problem, ratio: int) -> Fitted:
     return of_model(model, train)
 
 
-PX_EM_EFFORT: dict[str, Any] = {"max_iter": 20, "n_sweeps": 3}
+PX_EM_EFFORT: dict[str, Any] = {"max_iter": 30, "n_sweeps": 5}
 """Passes and sweeps of px-em in all tables."""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tenvec.paper import report
+from tenvec.paper.machine import record_machine
 from tenvec.paper.runner import run_cells
 from tenvec.paper.tables import requests
 
@@ -44,9 +46,33 @@ def reproduce(
     wanted = requests(tables)
     out.mkdir(parents=True, exist_ok=True)
     try:
-        outcome = run_cells(wanted, folder, out, runs=runs, quick=quick, jobs=jobs)
-    except KeyboardInterrupt:
-        print(f"\nstopped; what is finished is in {out}, and the same command goes on from there")
-        raise
-    report.write(out, outcome.skipped)
+        with alone(out):
+            if runs:
+                record_machine(out, jobs)
+            outcome = run_cells(wanted, folder, out, runs=runs, quick=quick, jobs=jobs)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(
+            f"what is finished is in {out}, and the same command goes on from there"
+        ) from stop
+    written = report.write(out, outcome.skipped)
+    print(f"report: {' and '.join(map(str, written))}")
     return outcome.failed
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Keep a second command from writing to the same files; the system frees the lock on a kill."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with open(out / ".lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise OSError(
+                f"another tenvec reproduce is at work in {out}: let it finish, or name another "
+                "folder with --out"
+            ) from error
+        yield

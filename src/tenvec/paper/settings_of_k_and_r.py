@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from tenvec import TBVDR
 from tenvec.paper import SETTINGS, faces
-from tenvec.paper.experiment import Cell, Experiment, Row, Section, Value
+from tenvec.paper.experiment import Cell, Experiment, Value
 from tenvec.paper.methods import PX_EM_EFFORT
 from tenvec.paper.published import SETTINGS_OF_K_AND_R
 from tenvec.paper.readout import recognition_rates
+from tenvec.paper.settings_report import ALGORITHMS, TITLE, report
 
 TRAINING_IMAGES = 40
 QUICK = ((10, 10), (40, 50), (50, 50), (100, 100))
-ALGORITHMS = ("recipe", "px-em")
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
@@ -50,14 +49,9 @@ def run(cell: Cell, folder: Path | None) -> dict[str, Value]:
     }
 
 
-def report(rows: Sequence[Row]) -> Section:
-    """Tables."""
-    return Section("Settings of K and R", "")
-
-
 EXPERIMENT = Experiment(
     name="settings",
-    title="Settings of K and R (Table I)",
+    title=TITLE,
     numbers=(1,),
     needs={"yale": faces.LOADERS["yale"]},
     cells=cells,
