@@ -167,8 +167,8 @@ def test_a_whole_report_is_written(tmp_path):
     results = Results(tmp_path / "recognition.csv")
     for row in recognition_rows(1)[:100]:  # the first sizes of Extended Yale
         results.append(row)
-    machine.record_machine(tmp_path, 2)
-    machine.record_machine(tmp_path, 2)
+    machine.record_machine(tmp_path)
+    machine.record_machine(tmp_path)
     text_file, page_file = report.write(tmp_path, ["recognition: skipped on ar: not there"])
     text, html = text_file.read_text(encoding="utf-8"), page_file.read_text(encoding="utf-8")
     assert "Left out: recognition: skipped on ar: not there" in text

@@ -19,13 +19,12 @@ import tenvec
 FILE = "machine.json"
 
 
-def record_machine(out: Path, jobs: int) -> None:
+def record_machine(out: Path) -> None:
     """Add this machine to the file beside the results, unless it stands there already."""
     known = read_machines(out)
     described = {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "processes": jobs,
         "threads a process": 1,
         "system": f"{platform.system()} {platform.machine()}",
         "linear algebra": _linear_algebra(),

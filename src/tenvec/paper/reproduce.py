@@ -48,7 +48,7 @@ def reproduce(
     try:
         with alone(out):
             if runs:
-                record_machine(out, jobs)
+                record_machine(out)
             outcome = run_cells(wanted, folder, out, runs=runs, quick=quick, jobs=jobs)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(
