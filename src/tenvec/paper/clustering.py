@@ -16,7 +16,7 @@ from tenvec.baselines import LRR, PCA, SSC, Tucker
 from tenvec.datasets import load_ballet, load_weizmann
 from tenvec.evaluation import clustering_accuracy, normalized_mutual_information
 from tenvec.paper import methods
-from tenvec.paper.clustering_report import report
+from tenvec.paper.clustering_report import TITLE, WHOLE, report
 from tenvec.paper.experiment import Cell, Experiment, Value
 from tenvec.paper.methods import PX_EM, PX_EM_WIDE, RECIPE, UNCENTRED_SVD, Fitted, Problem
 from tenvec.paper.published import CLUSTERING_FEATURES
@@ -49,7 +49,6 @@ FEATURES_BY: dict[str, Callable[[Array, Problem], Fitted]] = {
 
 CLUSTERINGS = {"LRR": LRR, "SSC": SSC}
 """Methods that cluster by themselves: features of PCA, and whole samples."""
-WHOLE = ", whole samples"
 
 
 @lru_cache(maxsize=1)
@@ -132,7 +131,7 @@ def agreements(
 
 EXPERIMENT = Experiment(
     name="clustering",
-    title="Clustering of third-order samples (Table VI)",
+    title=TITLE,
     numbers=(6,),
     needs={"clips": clips},
     cells=cells,

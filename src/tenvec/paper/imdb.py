@@ -73,9 +73,7 @@ def leading_subspace(train: Array, problem: Problem, center: bool) -> Fitted:
 def one_step(train: Array, problem: Problem) -> Fitted:
     """The paper's recipe ended after its first iteration."""
     settings = {**SETTINGS, "max_iter": 1, "tol": 0}
-    return methods.of_model(
-        TBVDR(problem.n_features, random_state=problem.seed, **settings), train
-    )
+    return methods.of_model(TBVDR(problem.n_features, random_state=problem.seed, **settings), train)
 
 
 def mixture_ppca(train: Array, problem: Problem) -> Fitted:

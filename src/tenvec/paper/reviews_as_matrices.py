@@ -95,9 +95,7 @@ def _trained(corpus: Sequence[Sequence[str]], training: Training) -> dict[str, A
     from gensim.models import Word2Vec
 
     # More workers would see the reviews in another order every time.
-    model = Word2Vec(
-        corpus, vector_size=N_DIMENSIONS, seed=0, workers=1, **asdict(training)
-    )
+    model = Word2Vec(corpus, vector_size=N_DIMENSIONS, seed=0, workers=1, **asdict(training))
     return {"words": np.array(model.wv.index_to_key), "vectors": model.wv.vectors}
 
 
