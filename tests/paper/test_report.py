@@ -19,6 +19,7 @@ from tenvec.paper.readout import READOUTS, Readout
 from tenvec.paper.recognition import EXPERIMENT as RECOGNITION_EXPERIMENT
 from tenvec.paper.results import Results
 from tenvec.paper.settings_of_k_and_r import EXPERIMENT as SETTINGS_EXPERIMENT
+from tenvec.paper.settings_report import BESIDE_THE_PAPER
 from tenvec.paper.summary import Report
 from tenvec.paper.times import EXPERIMENT as TIMES_EXPERIMENT
 
@@ -43,12 +44,17 @@ def recognition_rows(runs=2):
         elif method == PX_EM_WIDE:
             rates[CHOSEN.column("rate")] = papers + 0.01 + spread
         elif method == PX_EM:
-            rates[CHOSEN.column("rate")] = papers + spread
+            rates[CHOSEN.column("rate")] = papers + 1e-9 + spread
         elif method == UNCENTRED_SVD:
             # Ahead by 0.014 on Yale, 0.016 elsewhere: within the aim, and not.
             lead = 0.014 if cell["dataset"] == "yale" else 0.016
             rates[CHOSEN.column("rate")] = papers + 0.01 + lead + spread
-        row = {**cell, "used": str(cell["features"]), "parameters": 1234567, **rates}
+        row = {**cell, "used": str(cell["features"]), "parameters": 1234567, "passes": 30, **rates}
+        if method == RECIPE and (cell["size"], cell["features"], cell["run"]) == (50, 200, 0):
+            row["passes"] = 2  # on AR and on FERET
+        if method == "GLRAM" and cell["dataset"] == "yale":
+            mirrored = RECOGNITION["yale", 60 - cell["size"]]["GLRAM"][cell["features"]]
+            row["rate_euclidean_1"] = mirrored.mean + spread
         if cell["run"] == 0 and cell["features"] == 100 and method in (PX_EM, PX_EM_WIDE):
             best = method == PX_EM_WIDE
             row |= {r.column("loo"): 0.8 + 0.1 * (best and r == CHOSEN) for r in READOUTS}
@@ -81,6 +87,11 @@ def test_aims_wait_for_all_cells():
 def test_the_choice_and_the_gain_are_told(section):
     assert "R = 2K, whiten = 0.6, cosine distance" in section.summary[0]
     assert "9 of 9 training sets" in section.summary[0]
+    assert section.summary[1].endswith(
+        "px-em, R = K: at or above the paper's TBV-DR in 45 of 45 cells, within 0.015 of uncentred "
+        "SVD or above in 0 of 45; px-em, R = 2K: at or above the paper's TBV-DR in 45 of 45 cells, "
+        "within 0.015 of uncentred SVD or above in 15 of 45."
+    )
     gain = section.tables[-1]
     assert gain.caption.startswith("Gain of R = 2K beside R = K")
     assert len(gain.rows) == 9
@@ -120,6 +131,18 @@ def test_counts_against_the_paper(section):
     assert all(c.gain == pytest.approx(RECIPE_OFF) for c in recipe)
 
 
+def test_findings_are_computed_from_the_rows(section):
+    notes = "\n".join(section.notes)
+    assert re.search(
+        r"rows of 20 and 40 images look interchanged: .* 0\.128 on average as printed and by "
+        r"0\.00[03] the other way round \(by 0\.00[03] at 30 images\)",
+        notes,
+    )
+    assert "within 5 passes in 2 of 90 runs" in notes
+    assert "yale -0.060, ar -0.060, feret -0.060" in notes
+    assert "yale +0.029, ar +0.029, feret +0.029" in notes
+
+
 def test_what_counts_as_as_good():
     assert Comparison("", 0.5, 0.5).at_or_above
     assert not Comparison("", 0.49, 0.5).within_deviation
@@ -143,7 +166,9 @@ def test_the_two_principles_are_checked_on_the_rows():
     assert [aim.met for aim in as_said.aims] == [True] * 4
     against = SETTINGS_EXPERIMENT.report(settings_rows(lambda k, r: -r / 1000 + abs(k - r) / 1e4))
     assert [aim.met for aim in against.aims] == [False] * 4
-    assert len(as_said.tables[0].rows) == len(SETTINGS_OF_K_AND_R)
+    assert len(as_said.tables[0].rows) == len(SETTINGS_OF_K_AND_R) + len(BESIDE_THE_PAPER)
+    (first_rows,) = (note for note in as_said.notes if "ten numbers" in note)
+    assert "R = 10: rate 0.007, e 0.700; R = 20: rate 0.018, e 0.700" in first_rows
     part = SETTINGS_EXPERIMENT.report(settings_rows(lambda k, r: 0.5)[:6])
     assert [aim.met for aim in part.aims] == [None] * 4
 

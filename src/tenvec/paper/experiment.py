@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 Value = str | int | float
 Cell = dict[str, Value]
 """One unit of work, by JSON scalars; its entries are the key columns of its row in the CSV file."""
+_NUMBER = re.compile(r"(?:[+−-]?[\d,.]+(?:e[+-]?\d+)?(?: ± [\d.]+)?(?: [✓←])?|–|)(?:\n|$)")
 Row = Mapping[str, Any]
 """A row of the CSV file, read back: the entries of a cell and what was measured."""
 
@@ -33,6 +35,12 @@ class Table:
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each column whether it holds numbers, which are set to the right."""
+        columns = zip(*self.rows, strict=True)
+        return [all(_NUMBER.match(cell) for cell in column) for column in columns]
 
 
 @dataclass(frozen=True)

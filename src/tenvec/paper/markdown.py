@@ -30,9 +30,8 @@ def _section(section: Section, pictures: Mapping[str, str]) -> list[str]:
 
 
 def _table(table: Table) -> str:
-    rows = [table.header, ["---", *["---:"] * (len(table.header) - 1)], *table.rows]
-    if any(len(cell) > 60 for row in table.rows for cell in row):  # sentences, not numbers
-        rows[1] = ["---"] * len(table.header)
+    ruler = ["---:" if numeric else "---" for numeric in table.numeric]
+    rows = [table.header, ruler, *table.rows]
     lines = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
     return f"**{table.caption}**\n\n" + "\n".join(lines)
 

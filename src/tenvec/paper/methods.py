@@ -159,7 +159,7 @@ def px_em(train: Array, problem: Problem, ratio: int) -> Fitted:
     return of_model(model, train)
 
 
-PX_EM_EFFORT: dict[str, Any] = {"max_iter": 30, "n_sweeps": 5}
+PX_EM_EFFORT: dict[str, Any] = {"max_iter": 20, "n_sweeps": 3}
 """Passes and sweeps of px-em in all tables."""
 
 

@@ -30,9 +30,8 @@ caption { padding-bottom: .5rem; color: var(--ink); font-weight: 600; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: left;
          vertical-align: top; }
-table.numbers td + td, table.numbers th + th { text-align: right; white-space: nowrap; }
+.number { text-align: right; white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--ink); }
-tbody th { font-weight: 500; }
 td small { display: block; color: var(--faint); font-size: .82em; line-height: 1.35; }
 .verdict { font-weight: 700; white-space: nowrap; }
 .reached { color: var(--mark); } .missed { color: #b42318; }
@@ -83,18 +82,20 @@ def _paragraph(text: str) -> str:
 
 
 def _table(table: Table) -> str:
-    long = any(len(cell) > 60 for row in table.rows for cell in row)
-    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in table.header)
+    kinds = [' class="number"' if numeric else "" for numeric in table.numeric]
+    head = "".join(
+        f'<th scope="col"{kind}>{_text(cell)}</th>'
+        for kind, cell in zip(kinds, table.header, strict=True)
+    )
     rows = "\n".join(
-        f'<tr><th scope="row">{_cell(first)}</th>'
-        + "".join(f"<td>{_cell(cell)}</td>" for cell in rest)
+        "<tr>"
+        + "".join(f"<td{kind}>{_cell(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
         + "</tr>"
-        for first, *rest in table.rows
+        for row in table.rows
     )
     return (
-        f'<div class="scroll"><table class="{"text" if long else "numbers"}">'
-        f"<caption>{_text(table.caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>\n{rows}\n</tbody></table></div>"
+        f'<div class="scroll"><table><caption>{_text(table.caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
     )
 
 

@@ -2,105 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
-from tenvec.paper import recognition_notes as notes
-from tenvec.paper.experiment import Aim, Comparison, Figure, Row, Section, Table, mean_and_std
+from tenvec.paper.experiment import Aim, Comparison, Row, Section, Table
 from tenvec.paper.faces import TITLES
-from tenvec.paper.methods import PX_EM, PX_EM_WIDE, RECIPE, UNCENTRED_SVD
+from tenvec.paper.methods import PX_EM, PX_EM_WIDE, UNCENTRED_SVD
 from tenvec.paper.published import FEATURES, RECOGNITION, TRAINING_SIZES
 from tenvec.paper.readout import METRICS, WHITENING, Choice, Readout, choose
+from tenvec.paper.recognition_notes import PROTOCOL, findings
+from tenvec.paper.recognition_plots import figure
+from tenvec.paper.recognition_rates import (
+    Line,
+    Rate,
+    Rates,
+    beyond_the_paper,
+    of_the_paper,
+    short,
+)
 
 TITLE = "Recognition of faces (Tables II to IV)"
 NUMBERS = {"yale": "II", "ar": "III", "feret": "IV"}
 N_CELLS = 45
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table, a line of a plot: a method, how its features are read, the paper's name."""
-
-    label: str
-    method: str
-    readout: Readout
-    paper: str | None = None
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Mean and deviation over the runs, and the size of the model."""
-
-    mean: float
-    std: float
-    n_runs: int
-    used: str
-    parameters: int
-
-
-class Rates:
-    """The rows by cell."""
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows: dict[tuple[Any, ...], list[Row]] = {}
-        for row in rows:
-            key = row["dataset"], row["size"], row["method"], row["features"]
-            self._rows.setdefault(key, []).append(row)
-
-    def at(self, dataset: str, size: int, line: Line, features: int) -> Rate | None:
-        """One cell of a line, if it has been run."""
-        rows = self._rows.get((dataset, size, line.method, features), [])
-        if not rows:
-            return None
-        mean, std = mean_and_std([row[line.readout.column("rate")] for row in rows])
-        parameters, _ = mean_and_std([row["parameters"] for row in rows])
-        used = {str(row["used"]) for row in rows}
-        return Rate(mean, std, len(rows), used.pop() if len(used) == 1 else "", round(parameters))
-
-    def cells(self) -> Iterator[tuple[str, int, int]]:
-        """Data set, size and features of all cells of the paper's tables that have been run."""
-        there = {(dataset, size, features) for dataset, size, _, features in self._rows}
-        for dataset, sizes in TRAINING_SIZES.items():
-            for size in sizes:
-                for features in FEATURES:
-                    if (dataset, size, features) in there:
-                        yield dataset, size, features
-
-
-def of_the_paper(metric: str) -> list[Line]:
-    """The paper's rows; PCA's features are not whitened there."""
-    unscaled = Readout(1.0, metric)
-    lines = [Line("PCA", "PCA", Readout(0.0, metric), "PCA")]
-    lines += [Line(name, name, unscaled, name) for name in ("mixPPCA", "GLRAM", "CP")]
-    lines += [Line("Bayesian CP", "Bayesian CP", unscaled, "Bayesian CP")]
-    return [*lines, Line("TBV-DR, the paper's recipe", RECIPE, unscaled, "TBV-DR")]
-
-
-def beyond_the_paper(metric: str, choice: Choice | None) -> list[Line]:
-    """Rows that the paper does not have."""
-    unscaled = Readout(1.0, metric)
-    lines = [
-        Line("px-em, R = K", PX_EM, unscaled),
-        Line("px-em, R = 2K", PX_EM_WIDE, unscaled),
-        Line("whitened PCA", "PCA", unscaled),
-        Line("uncentred SVD, whitened", UNCENTRED_SVD, unscaled),
-        Line("Tucker", "Tucker", unscaled),
-    ]
-    if choice is not None and choice.readout.metric == metric:
-        lines = [*recommended_lines(choice), *lines]
-    return lines
-
-
-def recommended_lines(choice: Choice) -> list[Line]:
-    """The recommended setting, the same with the other R, and its rival."""
-    other = PX_EM if choice.method == PX_EM_WIDE else PX_EM_WIDE
-    return [
-        Line(f"**recommended**: {_short(choice.method)}", choice.method, choice.readout),
-        Line(f"{_short(other)}, recommended readout", other, choice.readout),
-        Line("uncentred SVD, recommended readout", UNCENTRED_SVD, choice.readout),
-    ]
 
 
 def report(rows: Sequence[Row]) -> Section:
@@ -114,7 +36,7 @@ def report(rows: Sequence[Row]) -> Section:
             size for size in sizes if any(cell[:2] == (dataset, size) for cell in rates.cells())
         ]
         if there:
-            figures.append(_figure(rates, dataset, there, choice))
+            figures.append(figure(rates, dataset, there, choice))
         for size in there:
             tables += [_table(rates, dataset, size, metric, choice) for metric in METRICS]
     if choice is not None:
@@ -122,11 +44,11 @@ def report(rows: Sequence[Row]) -> Section:
     comparisons = _comparisons(rates, choice)
     return Section(
         title=TITLE,
-        protocol=notes.PROTOCOL,
+        protocol=PROTOCOL,
         tables=tables,
         figures=figures,
-        notes=notes.NOTES,
-        summary=[] if choice is None else [_choice_line(choice)],
+        notes=findings(rates, rows),
+        summary=[] if choice is None else [_choice_line(choice), _both_ranks(rates, choice)],
         comparisons=comparisons,
         aims=_aims(rates, choice, comparisons),
     )
@@ -165,7 +87,7 @@ def _cell(rate: Rate, dataset: str, size: int, line: Line, features: int, metric
 def _choice_table(choice: Choice) -> Table:
     rows = [
         [
-            f"{_short(method)}, {metric}",
+            f"{short(method)}, {metric}",
             *(
                 f"{choice.rates[method, Readout(whiten, metric)]:.4f}"
                 + (" ←" if (method, Readout(whiten, metric)) == _chosen(choice) else "")
@@ -191,7 +113,7 @@ def _choice_line(choice: Choice) -> str:
     return (
         f"Recommended setting, chosen by leave-one-out among the training samples of the first "
         f"split at K = 100 ({len(choice.sets)} of 9 training sets): "
-        f"{_short(choice.method)}, {choice.readout}."
+        f"{short(choice.method)}, {choice.readout}."
     )
 
 
@@ -254,13 +176,7 @@ def _aims(rates: Rates, choice: Choice | None, comparisons: Sequence[Comparison]
     if choice is None:
         return aims
     best = [c.at_or_above for c in comparisons if c.method.startswith("recommended")]
-    rival = Line("", UNCENTRED_SVD, choice.readout)
-    ours = Line("", choice.method, choice.readout)
-    near = []
-    for cell in rates.cells():
-        pair = [rates.at(*cell[:2], line, cell[2]) for line in (ours, rival)]
-        if pair[0] is not None and pair[1] is not None:
-            near.append(pair[0].mean >= pair[1].mean - 0.015)
+    near = _beside_the_svd(rates, choice, choice.method)
     return [
         *aims,
         _share(
@@ -279,87 +195,37 @@ def _aims(rates: Rates, choice: Choice | None, comparisons: Sequence[Comparison]
     ]
 
 
+def _beside_the_svd(rates: Rates, choice: Choice, method: str) -> list[bool]:
+    """For each cell whether a method is within 0.015 of uncentred SVD, or above, read alike."""
+    ours, rival = (Line("", name, choice.readout) for name in (method, UNCENTRED_SVD))
+    near = []
+    for cell in rates.cells():
+        pair = [rates.at(*cell[:2], line, cell[2]) for line in (ours, rival)]
+        if pair[0] is not None and pair[1] is not None:
+            near.append(pair[0].mean >= pair[1].mean - 0.015)
+    return near
+
+
+def _both_ranks(rates: Rates, choice: Choice) -> str:
+    """Count for R = K and for R = 2K, whichever was chosen."""
+    parts = []
+    for method in (PX_EM, PX_EM_WIDE):
+        line = Line("", method, choice.readout)
+        above = [
+            rate.mean >= RECOGNITION[dataset, size]["TBV-DR"][features].mean
+            for dataset, size, features in rates.cells()
+            if (rate := rates.at(dataset, size, line, features)) is not None
+        ]
+        near = _beside_the_svd(rates, choice, method)
+        parts.append(
+            f"{short(method)}: at or above the paper's TBV-DR in {sum(above)} of {len(above)} "
+            f"cells, within 0.015 of uncentred SVD or above in {sum(near)} of {len(near)}"
+        )
+    return f"With the recommended readout, {'; '.join(parts)}."
+
+
 def _share(text: str, holds: Sequence[bool], n_cells: int, needed: int) -> Aim:
     count = sum(holds)
     complete = len(holds) == n_cells
     found = f"{count} of {len(holds)} cells" + ("" if complete else f" run so far, of {n_cells}")
     return Aim(text, found, count >= needed if complete else None)
-
-
-def _figure(rates: Rates, dataset: str, sizes: Sequence[int], choice: Choice | None) -> Figure:
-    rows = "lines: ours, with deviations over the runs; crosses: the paper's figures"
-    return Figure(
-        name=f"recognition-{dataset}",
-        caption=f"Recognition rates on {TITLES[dataset]} by features. Above, the paper's methods "
-        f"with Euclidean distances ({rows}). Below, the recommended setting and its rivals beside "
-        "the paper's TBV-DR.",
-        draw=partial(_draw, rates=rates, dataset=dataset, sizes=sizes, choice=choice),
-        size=(4.0 * len(sizes) + 2.2, 7.4),
-    )
-
-
-def _draw(
-    figure: Any, rates: Rates, dataset: str, sizes: Sequence[int], choice: Choice | None
-) -> None:
-    axes = figure.subplots(2, len(sizes), squeeze=False, sharex=True, sharey="row")
-    beyond = [] if choice is None else recommended_lines(choice)
-    beyond += [
-        Line("px-em, R = K, posterior means", PX_EM, Readout(1.0, "euclidean")),
-        Line("whitened PCA", "PCA", Readout(1.0, "euclidean")),
-    ]
-    papers = Line("TBV-DR in the paper", RECIPE, Readout(1.0, "euclidean"), "TBV-DR")
-    for column, size in enumerate(sizes):
-        unit = "images a person" if dataset == "yale" else "people"
-        axes[0, column].set_title(f"{TITLES[dataset]}, {size} {unit}")
-        for index, line in enumerate(of_the_paper("euclidean")):
-            _plot(axes[0, column], rates, dataset, size, line, f"C{index}")
-        for index, line in enumerate(beyond):
-            _plot(axes[1, column], rates, dataset, size, line, f"C{index}")
-        _crosses(axes[1, column], dataset, size, papers, "black")
-        axes[1, column].set_xlabel("features")
-    for row in axes:
-        row[0].set_ylabel("recognition rate")
-        handles, labels = row[-1].get_legend_handles_labels()
-        row[-1].legend(
-            handles, labels, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=8
-        )
-    for axis in axes.flat:
-        axis.grid(alpha=0.25)
-
-
-def _plot(axis: Any, rates: Rates, dataset: str, size: int, line: Line, color: str) -> None:
-    cells = [(k, rates.at(dataset, size, line, k)) for k in FEATURES]
-    there = [(k, rate) for k, rate in cells if rate is not None]
-    axis.errorbar(
-        [k for k, _ in there],
-        [rate.mean for _, rate in there],
-        [rate.std for _, rate in there],
-        color=color,
-        label=line.label.replace("*", ""),
-        capsize=2,
-        linewidth=1.4,
-        marker="o",
-        markersize=3,
-    )
-    if line.paper is not None:
-        _crosses(axis, dataset, size, line, color, label=None)
-
-
-def _crosses(
-    axis: Any, dataset: str, size: int, line: Line, color: str, label: str | None = "given"
-) -> None:
-    assert line.paper is not None
-    printed = RECOGNITION[dataset, size][line.paper]
-    axis.plot(
-        list(printed),
-        [cell.mean for cell in printed.values()],
-        "x",
-        color=color,
-        markersize=7,
-        markeredgewidth=1.8,
-        label=line.label if label else None,
-    )
-
-
-def _short(method: str) -> str:
-    return method.removeprefix("TBV-DR ")

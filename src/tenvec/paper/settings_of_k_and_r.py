@@ -11,18 +11,18 @@ from tenvec.paper.experiment import Cell, Experiment, Value
 from tenvec.paper.methods import PX_EM_EFFORT
 from tenvec.paper.published import SETTINGS_OF_K_AND_R
 from tenvec.paper.readout import recognition_rates
-from tenvec.paper.settings_report import ALGORITHMS, TITLE, report
+from tenvec.paper.settings_report import ALGORITHMS, BESIDE_THE_PAPER, TITLE, report
 
 TRAINING_IMAGES = 40
 QUICK = ((10, 10), (40, 50), (50, 50), (100, 100))
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """All pairs, by the paper's recipe and by px-em."""
+    """All pairs of the paper and a few more, by the paper's recipe and by px-em."""
     return [
         {"dataset": "yale", "run": run, "K": n_components, "R": rank, "algorithm": algorithm}
         for run in range(min(runs, 1) if quick else runs)
-        for n_components, rank in (QUICK if quick else SETTINGS_OF_K_AND_R)
+        for n_components, rank in (QUICK if quick else (*SETTINGS_OF_K_AND_R, *BESIDE_THE_PAPER))
         for algorithm in ALGORITHMS
     ]
 
