@@ -172,13 +172,13 @@ def _pairs_table(errors: Errors, settings: Sequence[tuple[int, str]]) -> Table:
 
 def _aim(errors: Errors, rival: str, words: str) -> Aim:
     text = f"TBV-DR (px-em) below {words} for all four quantities at equal rank, R = {MAIN[0]}"
-    pair = [errors.means(*MAIN, method) for method in (PX_EM, rival)]
-    if pair[0] is None or pair[1] is None:
+    ours, theirs = (errors.means(*MAIN, method) for method in (PX_EM, rival))
+    if ours is None or theirs is None:
         return Aim(text, "not run yet", None)
-    below = pair[0] < pair[1]
+    below = ours < theirs
     listing = ", ".join(
-        f"{quantity} {_error(ours)} beside {_error(theirs)}"
-        for quantity, ours, theirs in zip(QUANTITIES, *pair, strict=True)
+        f"{quantity} {_error(mine)} beside {_error(other)}"
+        for quantity, mine, other in zip(QUANTITIES, ours, theirs, strict=True)
     )
     n_runs = len(errors.at(*MAIN, PX_EM))
     starts = f"mean of {n_runs} starts" if n_runs > 1 else "one start"
@@ -229,6 +229,7 @@ def _draw(figure: Any, ours: Row, theirs: Row) -> None:
         row[0].set_ylabel(f"{quantity} ({UNITS[quantity]})")
     for axis, (_, name, _) in zip(axes[0], sides, strict=True):
         axis.set_title(name)
+        axis.margins(y=0.2)  # room for the legend
         axis.legend(loc="upper right", fontsize=8, ncols=2)
     for axis in axes[-1]:
         axis.set_xlabel("days (of 144 steps)")

@@ -17,20 +17,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tenvec import TBVDR
-from tenvec.baselines import CP, GLRAM, MixturePPCA, Tucker
+from tenvec.baselines import GLRAM, MixturePPCA, Tucker
 from tenvec.datasets import load_imdb
 from tenvec.paper import SETTINGS, methods
 from tenvec.paper.experiment import Cell, Experiment, Value
-from tenvec.paper.imdb_report import (
+from tenvec.paper.imdb_readings import (
     MAIN,
     MEAN_VECTOR,
     ONE_STEP,
     PLAIN,
+    QUICK,
     READINGS,
-    TITLE,
     Reading,
-    report,
 )
+from tenvec.paper.imdb_report import TITLE, report
 from tenvec.paper.methods import PX_EM, PX_EM_WIDE, RECIPE, UNCENTRED_SVD, Fitted, Problem
 from tenvec.paper.readout import recognition_rates
 from tenvec.paper.reviews_as_matrices import (
@@ -93,14 +93,6 @@ def glram(train: Array, problem: Problem) -> Fitted:
     return Fitted(model.transform, parameters, str(REDUCED), n_iter=model.n_iter_)
 
 
-def cp(train: Array, problem: Problem) -> Fitted:
-    """CP from random factors."""
-    model = CP(problem.n_features, init="uniform", max_iter=20, random_state=problem.seed)
-    model.fit(train)
-    parameters = sum(factor.size for factor in model.mode_factors_)
-    return Fitted(model.transform, parameters, str(problem.n_features), n_iter=model.n_iter_)
-
-
 def tucker(train: Array, problem: Problem) -> Fitted:
     """Tucker decomposition, 50 columns a mode."""
     model = Tucker(problem.n_features, max_iter=10).fit(train)
@@ -125,22 +117,21 @@ CHEAP: dict[str, Callable[[Array, Problem], Fitted]] = {
 METHODS: dict[str, Callable[[Array, Problem], Fitted]] = {
     **CHEAP,
     PX_EM_WIDE: methods.METHODS[PX_EM_WIDE],
-    "CP": cp,
+    "CP": methods.METHODS["CP"],
     "Tucker": tucker,
     "mixPPCA": mixture_ppca,
 }
 
 
 def cells(runs: int, quick: bool) -> list[Cell]:
-    """All methods on two readings in all runs, on the others the quick ones in a few runs."""
+    """All methods on two readings, the quick ones on the others, these in a few runs."""
     if quick:
-        quick_one = next(name for name, reading in READINGS.items() if reading.quick)
-        return [{"run": 0, "reading": quick_one, "method": name} for name in CHEAP if runs]
+        return [{"run": 0, "reading": QUICK, "method": name} for name in CHEAP if runs]
     return [
         {"run": run, "reading": name, "method": method}
         for run in range(runs)
         for name in READINGS
-        if name in (MAIN, PLAIN) or run < RUNS_OF_OTHER_READINGS
+        if name == MAIN or run < RUNS_OF_OTHER_READINGS
         for method in (METHODS if name in (MAIN, PLAIN) else CHEAP)
     ]
 

@@ -53,6 +53,11 @@ class Training:
     sample: float = 1e-3
     min_count: int = 5
 
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing differs from gensim's defaults."""
+        return self == Training()
+
 
 @dataclass(frozen=True)
 class WordVectors:
