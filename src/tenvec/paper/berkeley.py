@@ -35,7 +35,6 @@ Array = Any
 
 N_STEPS = 1350
 """Steps of about ten minutes before the batteries run down."""
-N_FEATURES = 50
 PASSES, SWEEPS = 60, 10
 """The effort of CP and px-em where they run as long as one another."""
 
@@ -46,15 +45,13 @@ METHODS: dict[str, Callable[[int, str, int], Any]] = {
     CP_LONG: lambda rank, init, seed: CP(
         rank, init=init, n_sweeps=SWEEPS, max_iter=PASSES, tol=0, random_state=seed
     ),
-    RECIPE: lambda rank, init, seed: TBVDR(
-        N_FEATURES, random_state=seed, **{**SETTINGS, "rank": rank, "init": init}
-    ),
+    RECIPE: lambda rank, init, seed: TBVDR(rank, random_state=seed, **{**SETTINGS, "init": init}),
     LONG_RECIPE: lambda rank, init, seed: TBVDR(
-        N_FEATURES, random_state=seed, **{**SETTINGS, "rank": rank, "init": init, "tol": 0}
+        rank, random_state=seed, **{**SETTINGS, "init": init, "tol": 0}
     ),
     PX_EM: lambda rank, init, seed: TBVDR(
-        N_FEATURES,
-        rank=rank,
+        rank,
+        rank="n_components",
         center=False,
         init=init,
         n_sweeps=SWEEPS,
@@ -114,7 +111,7 @@ def run(cell: Cell, folder: Path | None) -> dict[str, Value]:
     errors = relative_errors(data, rebuilt)
     measured: dict[str, Value] = {
         "passes": model.n_iter_,
-        "parameters": rank * (sum(data.shape[1:]) + (N_FEATURES if "CP" not in method else 0)),
+        "parameters": rank * (sum(data.shape[1:]) + (rank if "CP" not in method else 0)),
         "seconds": round(seconds, 3),
         "total": float(np.linalg.norm(data - rebuilt) / np.linalg.norm(data)),
         **dict(zip(QUANTITIES, map(float, errors), strict=True)),

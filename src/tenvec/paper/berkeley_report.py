@@ -31,7 +31,7 @@ UNITS = {"temperature": "°C", "humidity": "%", "light": "lux", "voltage": "V"}
 PROTOCOL = """\
 Samples are 50 sensors, each 1350 time steps (about ten minutes) × 4 quantities; two failing \
 sensors are left out, missing readings (4.1 %) interpolated in time. The paper has 52 sensors and \
-2880 steps and does not say of which length, how it fills gaps, R, K or the start. Here K = 50, \
+2880 steps and does not say of which length, how it fills gaps, R, K or the start. Here K = R, \
 uncentred as in the paper; R stands in the tables. Error of a quantity: ‖X − X̂‖/‖X‖ over all \
 sensors and steps, on the samples that were learned from, as in the paper. Run s has seed s.
 
@@ -46,8 +46,8 @@ same algorithm run to its limit. Starts are uniform on [0, 1]; the start from th
 (SVD) is deterministic and stands beside."""
 
 NOTES = (
-    "With K ≥ R and K features for 50 sensors, TBV-DR spans exactly the same tensors as CP of rank "
-    "R: H·Wʰ takes the place of CP's factor of the sensors. What differs is the algorithm, its "
+    "With K = R TBV-DR reaches exactly the same tensors as CP of rank R: H·Wʰ takes the place of "
+    "CP's factor of the sensors. What differs is the algorithm, its "
     "start and its stop, and a slight shrinkage to zero. A lower error at equal rank is therefore "
     "a better local optimum or a longer run, not a richer model; run equally long, the two have "
     "errors of one size.",
@@ -126,7 +126,7 @@ def _table(errors: Errors, rank: int, preparation: str) -> Table:
             row = [_error(printed[quantity]) for quantity in QUANTITIES]
             rows.append([f"{method} in the paper", "–", *row, "–", "–"])
     caption = (
-        f"Relative reconstruction errors (lower is better), R = {rank}, readings {preparation}"
+        f"Relative reconstruction errors (lower is better), K = R = {rank}, readings {preparation}"
     )
     return Table(
         f"{caption}. Mean ± deviation over the starts; all: error of the four quantities together",

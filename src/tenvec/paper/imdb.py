@@ -95,7 +95,7 @@ def glram(train: Array, problem: Problem) -> Fitted:
 
 def tucker(train: Array, problem: Problem) -> Fitted:
     """Tucker decomposition, 50 columns a mode."""
-    model = Tucker(problem.n_features, max_iter=10).fit(train)
+    model = Tucker(problem.n_features, tol=1e-4, max_iter=3).fit(train)
     parameters = model.core_.size + sum(factor.size for factor in model.mode_factors_)
     return Fitted(model.transform, parameters, str(problem.n_features), n_iter=model.n_iter_)
 
