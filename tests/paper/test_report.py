@@ -139,8 +139,8 @@ def test_findings_are_computed_from_the_rows(section):
         notes,
     )
     assert "within 5 passes in 2 of 90 runs" in notes
-    assert "yale -0.060, ar -0.060, feret -0.060" in notes
-    assert "yale +0.029, ar +0.029, feret +0.029" in notes
+    assert "Extended Yale -0.060, AR -0.060, FERET -0.060" in notes
+    assert "Extended Yale +0.029, AR +0.029, FERET +0.029" in notes
 
 
 def test_what_counts_as_as_good():

@@ -89,7 +89,7 @@ def test_finished_cells_survive_every_kind_of_stop(tmp_path, data):
     wait_for_rows(path, 2, stopped)
     workers = children(stopped)
     stopped.send_signal(signal.SIGINT)
-    _, errors = stopped.communicate(timeout=60)
+    _, errors = stopped.communicate(timeout=120)
     assert stopped.returncode == 130
     assert "the same command goes on from there" in errors
     assert "Traceback" not in errors
@@ -105,14 +105,14 @@ def test_finished_cells_survive_every_kind_of_stop(tmp_path, data):
     assert path.read_bytes().startswith(first)
     os.truncate(path, path.stat().st_size - 7)
     n_kept = path.read_bytes().count(b"\n") - 1
-    kept = list(csv.DictReader(path.open()))[:n_kept]
+    kept = list(csv.DictReader(path.read_text().splitlines()))[:n_kept]
 
     finished = begin(tmp_path, data)
-    output, errors = finished.communicate(timeout=120)
+    output, errors = finished.communicate(timeout=300)
     assert finished.returncode == 0, errors
     assert f"{n_kept} of {N_CELLS} cells are finished already" in output
     assert f"{N_CELLS - n_kept} cells in" in output
-    rows = list(csv.DictReader(path.open()))
+    rows = list(csv.DictReader(path.read_text().splitlines()))
     # A later row may have brought further columns.
     assert [{key: row[key] for key in kept[0]} for row in rows[:n_kept]] == kept
     keys = {

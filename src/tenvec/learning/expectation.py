@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from array_api_compat import array_namespace
@@ -35,7 +36,7 @@ class Moments:
     log_det_covariance: Array
     """``ln|Σ|``."""
 
-    @property
+    @cached_property
     def second(self) -> Array:
         """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
         return self.of_means + self.n_samples * self.covariance

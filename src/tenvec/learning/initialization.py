@@ -11,6 +11,7 @@ from scipy.linalg import qr
 
 from tenvec.arrays import identity, like
 from tenvec.kruskal import gram, khatri_rao
+from tenvec.learning.simultaneous import shared_terms
 from tenvec.samples import Samples
 
 Array = Any
@@ -117,8 +118,11 @@ def rank_one_terms(tensors: Array) -> tuple[Array, list[Array]]:
     ]
 
 
-def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...], rank: int) -> Any:
-    """Unit vectors of each mode, shape ``(D_n, ≤ rank)``, of the strongest rank-one terms."""
+def strongest_terms(directions: Array, shape: tuple[int, ...], rank: int) -> list[Array]:
+    """Unit vectors of each mode, shape ``(D_n, rank)``, of the strongest rank-one terms.
+
+    Where there are fewer terms than that, random ones fill up.
+    """
     xp = array_namespace(directions)
     k, n_entries = directions.shape
     weights: Array = None
@@ -128,7 +132,7 @@ def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...]
     for begin in range(0, k, step):
         stack = xp.reshape(directions[begin : min(begin + step, k), :], (-1, *shape))
         more, vectors = rank_one_terms(stack)
-        more = xp.reshape(more * deviations[begin : min(begin + step, k)][:, None], (-1,))
+        more = xp.reshape(more, (-1,))
         vectors = [xp.reshape(v, (-1, v.shape[2])) for v in vectors]
         if weights is not None:
             more = xp.concat([weights, more])
@@ -136,29 +140,43 @@ def strongest_terms(directions: Array, deviations: Array, shape: tuple[int, ...]
         order = xp.argsort(more, descending=True, stable=True)[: min(rank, more.shape[0])]
         weights = xp.take(more, order)
         factors = [xp.take(v, order, axis=0) for v in vectors]
-    return [factor.T for factor in factors]
+    missing = rank - factors[0].shape[0]
+    generator = np.random.RandomState(0)
+    extra = [generator.standard_normal((missing, size)) for size in shape]
+    return [
+        xp.concat([factor, like(rows / np.linalg.norm(rows, axis=1, keepdims=True), factor)]).T
+        for factor, rows in zip(factors, extra, strict=True)
+    ]
 
 
 def subspace_start(samples: Samples, k: int, rank: int) -> tuple[list[Array], Array]:
-    """CP factors of the data's leading subspace: its strongest rank-one terms."""
+    """CP factors of the data's leading subspace, from its rank-one terms.
+
+    These are the terms that its directions share, where the rank allows to compute them, or the
+    strongest terms of single directions, whichever explain more.
+    """
     directions, variances = leading_subspace(samples, k)
     xp = array_namespace(directions)
-    deviations = xp.sqrt(variances)
-    factors = strongest_terms(directions, deviations, samples.sample_shape, rank)
-    missing = rank - factors[0].shape[1]
-    if missing:
-        generator = np.random.RandomState(0)
-        extra = [generator.standard_normal((factor.shape[0], missing)) for factor in factors]
-        extra = [columns / np.linalg.norm(columns, axis=0) for columns in extra]
-        factors = [
-            xp.concat([factor, like(columns, factor)], axis=1)
-            for factor, columns in zip(factors, extra, strict=True)
-        ]
-    normal = gram(factors)
-    normal = normal + identity(rank, normal) * (1e-8 * xp.linalg.trace(normal) / rank)
-    wh = xp.linalg.solve(normal, (directions @ khatri_rao(factors)).T).T
-    wh = wh * deviations[:, None]
+    directions *= xp.sqrt(variances)[:, None]
+    factors = strongest_terms(directions, samples.sample_shape, rank)
+    wh, explained = _mixture(factors, directions)
+    shared = shared_terms(directions, samples.sample_shape, rank)
+    if shared is not None:
+        other, more = _mixture(shared, directions)
+        if more > explained:
+            factors, wh = shared, other
     if wh.shape[0] < k:
         surplus = xp.zeros((k - wh.shape[0], rank), dtype=wh.dtype, device=device(wh))
         wh = xp.concat([wh, surplus])
     return factors, wh
+
+
+def _mixture(factors: list[Array], directions: Array) -> tuple[Array, float]:
+    """The mixtures of the terms that are nearest to the directions, and what they explain."""
+    xp = array_namespace(directions)
+    rank = factors[0].shape[1]
+    normal = gram(factors)
+    normal = normal + identity(rank, normal) * (1e-8 * xp.linalg.trace(normal) / rank)
+    cross = directions @ khatri_rao(factors)
+    wh = xp.linalg.solve(normal, cross.T).T
+    return wh, float(xp.sum(wh * cross))

@@ -156,10 +156,13 @@ def _product(matrices: list[Array]) -> Array:
 
 
 def nearest_solution(old: Array, target: Array, normal: Array) -> Array:
-    """Minimize ``tr(W C Wᵀ) − 2 tr(W targetᵀ)`` near the old factor: ``W C = target``."""
+    """Minimize ``tr(W C Wᵀ) − 2 tr(W targetᵀ)`` near the old factor: ``W C = target``.
+
+    The proximal step ``W + (target − W C)(C + Λ)⁻¹`` is ``(target + W Λ)(C + Λ)⁻¹``.
+    """
     xp = array_namespace(old)
     diagonal = xp.linalg.diagonal(normal)
     # Per column, so that weak columns are held no tighter than strong ones.
     floor = xp.max(diagonal) * 1e-30 + 1e-300
     weights = PROXIMITY * xp.clip(diagonal, min=0.0) + floor
-    return old + solve(add_to_diagonal(normal, weights), (target - old @ normal).T).T
+    return solve(add_to_diagonal(normal, weights), (target + old * weights).T).T

@@ -32,6 +32,11 @@ class Rate:
     used: str
     parameters: int
 
+    @property
+    def as_printed(self) -> float:
+        """The mean with as many digits as the paper prints, to compare with it."""
+        return round(self.mean, 4)
+
 
 class Rates:
     """The rows by cell."""

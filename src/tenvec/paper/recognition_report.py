@@ -77,7 +77,7 @@ def _cell(rate: Rate, dataset: str, size: int, line: Line, features: int, metric
     below = []
     if line.paper is not None and metric == "euclidean":
         printed = RECOGNITION[dataset, size][line.paper][features]
-        text += " ✓" if rate.mean >= printed.mean else ""
+        text += " ✓" if rate.as_printed >= printed.mean else ""
         below.append(f"paper {printed.mean:.3f}" + (f" ± {printed.std:.3f}" if printed.std else ""))
     own_size = f" at {rate.used}" if rate.used not in ("", str(features)) else ""
     below.append(f"{rate.parameters:,} parameters{own_size}")
@@ -99,7 +99,7 @@ def _choice_table(choice: Choice) -> Table:
     ]
     return Table(
         "The choice of the recommended setting: leave-one-out 1-NN rate among training samples of "
-        f"the first split at K = 100, mean over {len(choice.sets)} training sets, by `whiten`",
+        f"the first split at K = 100, mean over {len(choice.sets)} of 9 training sets, by `whiten`",
         ["R and distance", *(f"{whiten:g}" for whiten in WHITENING)],
         rows,
     )
@@ -150,7 +150,7 @@ def _comparisons(rates: Rates, choice: Choice | None) -> list[Comparison]:
                 continue
             printed = RECOGNITION[dataset, size][line.paper][features].mean
             where = f"{TITLES[dataset]} ({size}), {features} features"
-            found.append(Comparison(where, rate.mean, printed, rate.std, method=line.label))
+            found.append(Comparison(where, rate.as_printed, printed, rate.std, method=line.label))
     return found
 
 
@@ -212,7 +212,7 @@ def _both_ranks(rates: Rates, choice: Choice) -> str:
     for method in (PX_EM, PX_EM_WIDE):
         line = Line("", method, choice.readout)
         above = [
-            rate.mean >= RECOGNITION[dataset, size]["TBV-DR"][features].mean
+            rate.as_printed >= RECOGNITION[dataset, size]["TBV-DR"][features].mean
             for dataset, size, features in rates.cells()
             if (rate := rates.at(dataset, size, line, features)) is not None
         ]

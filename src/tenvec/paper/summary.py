@@ -121,7 +121,7 @@ def _below(groups: Groups) -> Table:
         below = [cell for cell in cells if not cell.within_deviation]
         if below:
             listing = "; ".join(
-                f"{place}: " + ", ".join(f"{cell} ({gain:+.3g})" for cell, gain in found)
+                f"{place}: " + ", ".join(f"{cell} ({gain:+.2g})" for cell, gain in found)
                 for place, found in _by_place(below).items()
             )
             rows.append([name, method, str(len(below)), listing])
