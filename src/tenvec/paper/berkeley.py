@@ -36,6 +36,7 @@ Array = Any
 N_STEPS = 1350
 """Steps of about ten minutes before the batteries run down."""
 PASSES, SWEEPS = 60, 10
+RUNS_OF_OTHER_RANKS = 3
 """The effort of CP and px-em where they run as long as one another."""
 
 METHODS: dict[str, Callable[[int, str, int], Any]] = {
@@ -81,8 +82,8 @@ def sensors(folder: Path | None) -> Any:
 
 def prepared(preparation: str, folder: Path | None) -> Array:
     """Sensor × time × quantity."""
-    data = sensors(folder)["mended" if preparation.startswith("mended") else "as read"]
-    if preparation.endswith("scaled"):
+    data = sensors(folder)["mended" if preparation == "mended" else "as read"]
+    if preparation == "as read, scaled":
         return data / data.std(axis=(0, 1))
     return data
 
@@ -96,6 +97,7 @@ def cells(runs: int, quick: bool) -> list[Cell]:
         for rank in ([FIGURE_RANK] if quick else RANKS)
         for start in ("uniform", "svd")
         for method in METHODS
+        if rank == FIGURE_RANK or run < RUNS_OF_OTHER_RANKS
         if start == "uniform" or (run == 0 and method in (CP_LONG, PX_EM))
     ]
 
