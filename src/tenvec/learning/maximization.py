@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any
 
 from array_api_compat import array_namespace
@@ -26,6 +27,14 @@ a candidate. Where the matrix is regular the solution moves by about this much.
 """
 
 
+MOMENTUM = 1.2
+"""How far a sweep starts beyond the last, in steps between sweeps.
+
+With 1.2, five sweeps a pass bring faces as far as ten to fifteen plain ones, and triples of digits
+ten as far as thirty. Longer steps gain little more, and multiply rounding.
+"""
+
+
 @dataclass(frozen=True)
 class Fit:
     """How well the factors explain the moments they were fitted to."""
@@ -38,6 +47,11 @@ class Fit:
     """``⟨S, S_W⟩``."""
     separate: Array
     """The same for each rank-one term alone, summed: far larger where terms cancel."""
+
+    @property
+    def error(self) -> Array:
+        """``ψ − ‖Y‖²``, for comparison."""
+        return self.expected - 2 * self.cross
 
     def expected_error(self, moments: Moments) -> Array:
         """``ψ``: expected squared error over ``Q(h)``."""
@@ -62,23 +76,55 @@ def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:
 def maximization(moments: Moments, parameters: Parameters, n_sweeps: int) -> tuple[Parameters, Fit]:
     """Lower the expected squared error by ``n_sweeps`` sweeps over all factors.
 
-    A sweep updates ``W¹ … Wᴺ``, whose columns then get unit norm, and ``Wʰ``.
+    From the second on, a sweep starts beyond the factors reached, where their last step leads.
+    What comes of it counts only where the error is lower than before; else a plain sweep follows.
     """
+    inverse = inverse_of(moments.second)
+    rounding = array_namespace(inverse).finfo(inverse.dtype).eps
+    before, (now, fit) = parameters, _sweep(moments, inverse, parameters)
+    for _ in range(n_sweeps - 1):
+        ahead, ahead_fit = _sweep(moments, inverse, _extrapolated(before, now))
+        # Selected, not branched upon: no device has to be waited for. Gains below rounding would
+        # select its noise.
+        better = ahead_fit.error < fit.error - 4 * rounding * fit.separate
+        before, now = now, _selected(better, ahead, now)
+        fit = Fit(*map(partial(_where, better), astuple(ahead_fit), astuple(fit)))
+    return now, fit
+
+
+def _sweep(moments: Moments, inverse: Array, parameters: Parameters) -> tuple[Parameters, Fit]:
+    """Update ``W¹ … Wᴺ``, whose columns then get unit norm, and ``Wʰ``; ``inverse`` is ``S⁻¹``."""
     second = moments.second
-    inverse = inverse_of(second)
-    for _ in range(n_sweeps):
-        factors, _ = update_modes(moments.with_data, second, parameters)
-        units, weights = normalize_columns(factors)
-        parameters = replace(
-            parameters,
-            mode_factors=tuple(units),
-            component_factor=parameters.component_factor * weights,
-        )
-        gram = gram_of(units)
-        with_terms = moments.with_data @ parameters.terms()
-        wh = nearest_solution(parameters.component_factor, inverse @ with_terms, gram)
-        parameters = replace(parameters, component_factor=wh)
+    factors, _ = update_modes(moments.with_data, second, parameters)
+    units, weights = normalize_columns(factors)
+    wh = parameters.component_factor * weights
+    parameters = replace(parameters, mode_factors=tuple(units), component_factor=wh)
+    gram = gram_of(units)
+    with_terms = moments.with_data @ parameters.terms()
+    wh = nearest_solution(wh, inverse @ with_terms, gram)
+    parameters = replace(parameters, component_factor=wh)
     return parameters, _fit(moments, second, parameters, gram, with_terms)
+
+
+def _extrapolated(before: Parameters, now: Parameters) -> Parameters:
+    """Further along the step from one to the other."""
+    pairs = zip(_factors(before), _factors(now), strict=True)
+    *factors, wh = (new + MOMENTUM * (new - old) for old, new in pairs)
+    return replace(now, mode_factors=tuple(factors), component_factor=wh)
+
+
+def _selected(condition: Array, one: Parameters, other: Parameters) -> Parameters:
+    """The factors of one of two where a condition holds, else of the other."""
+    *factors, wh = map(partial(_where, condition), _factors(one), _factors(other))
+    return replace(one, mode_factors=tuple(factors), component_factor=wh)
+
+
+def _factors(parameters: Parameters) -> tuple[Array, ...]:
+    return (*parameters.mode_factors, parameters.component_factor)
+
+
+def _where(condition: Array, one: Array, other: Array) -> Array:
+    return array_namespace(one).where(condition, one, other)
 
 
 def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Parameters, Fit]:
@@ -137,12 +183,12 @@ def _fit(
             expected=expected,
             separate=expected,
         )
-    basis_gram = wh @ gram @ wh.T
-    strengths = xp.sum(wh * (second @ wh), axis=0)
+    weighted, with_gram = second @ wh, wh @ gram
+    strengths = xp.sum(wh * weighted, axis=0)
     return Fit(
         cross=xp.sum(with_terms * wh),
-        explained=xp.sum(moments.of_means * basis_gram),
-        expected=xp.sum(second * basis_gram),
+        explained=xp.sum((moments.of_means @ wh) * with_gram),
+        expected=xp.sum(weighted * with_gram),
         separate=xp.sum(strengths * xp.linalg.diagonal(gram)),
     )
 
