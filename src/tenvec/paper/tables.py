@@ -13,6 +13,9 @@ MODULES = {
     "settings": "settings_of_k_and_r",
     "recognition": "recognition",
     "times": "times",
+    "clustering": "clustering",
+    "berkeley": "berkeley",
+    "imdb": "imdb",
 }
 """Experiments in the paper's order, and the module of each."""
 
