@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning
             options.run(options)
     except KeyboardInterrupt as stop:
-        print(f"\ntenvec: interrupted; {stop or 'no file was written'}", file=sys.stderr)
+        print(f"\ntenvec: interrupted; {str(stop) or 'no file was written'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read the output has gone, as in "tenvec inspect … | head".

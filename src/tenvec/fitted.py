@@ -167,6 +167,7 @@ class FittedModel(SampleTransformer):
         --------
         >>> import numpy as np
         >>> from sklearn.datasets import load_digits
+        >>> from tenvec import TBVDR
         >>> model = TBVDR(n_components=5).fit(load_digits().images)
         >>> moved = model.move_to(np.empty(0))  # for PyTorch: torch.empty(0, device="cuda")
         """

@@ -36,7 +36,7 @@ class Update:
 
     parameters: Parameters
     figures: tuple[Array, ...]
-    """The bound, ``e(t)``, ``ψ``, ``ρ̄``, and the squares of all rank-one terms separately."""
+    """The bound, ``e(t)``, ``ψ`` and ``ρ̄``."""
 
 
 @dataclass(frozen=True)
@@ -148,23 +148,20 @@ def _update(
     parameters: Parameters, bound: Array, moments: Moments, fit: Fit, expected_error: Array
 ) -> Update:
     score = fit.reconstruction_score(moments)
-    figures = (bound, score, expected_error, parameters.precision, fit.separate)
-    return Update(parameters, figures)
+    return Update(parameters, (bound, score, expected_error, parameters.precision))
 
 
 def finished(samples: Samples, update: Update) -> Step:
     """A finished pass. Only here does learning wait for the device that computes it."""
-    bound, score, error, precision, separate = to_floats(update.figures)
+    bound, score, error, precision = to_floats(update.figures)
     n_values = samples.n_samples * prod(samples.sample_shape)
-    # 4 eps · MP · ‖Y‖²/ψ, less where the prior keeps ρ̄ low, and more where rank-one terms far
-    # larger than the data cancel.
-    size = max(samples.sum_of_squares, separate)
     return Step(
         parameters=update.parameters,
         bound=bound,
         score=score,
         at_rounding=error <= error_floor(samples),
-        rounding=4 * samples.rounding * size * min(n_values / error, precision),
+        # 4 eps · MP · ‖Y‖²/ψ, less where the prior keeps ρ̄ low.
+        rounding=4 * samples.rounding * samples.sum_of_squares * min(n_values / error, precision),
     )
 
 

@@ -167,8 +167,8 @@ def _fit(
 ) -> Fit:
     wh = parameters.component_factor
     xp = array_namespace(wh)
-    if gram.shape[0] >= moments.n_entries:
-        # More columns than entries cancel: the basis itself is smaller, and loses no digits.
+    if 2 * gram.shape[0] >= moments.n_entries:
+        # Many columns on few entries cancel: the basis itself costs no more, and loses no digits.
         basis = parameters.basis()
         basis_gram = basis @ basis.T
         expected = xp.sum(second * basis_gram)
