@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tenvec.paper import recommended
 from tenvec.paper.experiment import Aim, Comparison, Row, Section, Table
 from tenvec.paper.faces import TITLES
 from tenvec.paper.methods import PX_EM, PX_EM_WIDE, UNCENTRED_SVD
@@ -47,7 +48,7 @@ def report(rows: Sequence[Row]) -> Section:
         protocol=PROTOCOL,
         tables=tables,
         figures=figures,
-        notes=[*findings(rates, rows), *_seen(rows)],
+        notes=[*findings(rates, rows), *_seen(rows), *_elsewhere(choice)],
         summary=[] if choice is None else [_choice_line(choice)],
         comparisons=comparisons,
         aims=_aims(rates, choice, comparisons),
@@ -128,6 +129,16 @@ def _seen(rows: Sequence[Row]) -> list[str]:
         "neighbours among images that it has learned from would have led to "
         f"{short(choice.method)}, {choice.readout}: the basis fits its own training images, and "
         "whitened features of those are told apart better than those of new images."
+    ]
+
+
+def _elsewhere(choice: Choice | None) -> list[str]:
+    """Say where the tables of clusters and reviews have another setting than the chosen one."""
+    if choice is None or _chosen(choice) == (recommended.METHOD, recommended.READOUT):
+        return []
+    return [
+        f"The tables on clusters and reviews show {short(recommended.METHOD)}, "
+        f"{recommended.READOUT}, as recommended, which is not what was chosen here."
     ]
 
 
