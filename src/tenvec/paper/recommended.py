@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tenvec.paper.methods import PX_EM
+from tenvec.paper.methods import PX_EM_WIDE
 from tenvec.paper.readout import Readout
 
-METHOD = PX_EM
-READOUT = Readout(0.8, "cosine")
+METHOD = PX_EM_WIDE
+READOUT = Readout(0.6, "cosine")
 """What :func:`tenvec.paper.readout.choose` found on all nine training sets of the faces."""
 
 SENTENCE = (
