@@ -61,6 +61,11 @@ def pca(train: Array, problem: Problem) -> Fitted:
     """Whitened principal components; ``whiten=0`` reads them as plain PCA."""
     n_features = min(problem.n_features, len(train) - 1)
     model = PCA(n_features, whiten=True, svd_solver="full").fit(train)
+    # The same image twice, as FERET has, leaves directions without variance: whitened, they would
+    # be rounding multiplied.
+    n_features = _numerical_rank(np.sqrt(model.explained_variance_), train)
+    if n_features < len(model.explained_variance_):
+        model = PCA(n_features, whiten=True, svd_solver="full").fit(train)
     parameters = (n_features + 1) * prod(train.shape[1:])
     return Fitted(model.transform, parameters, str(n_features), model.explained_variance_)
 
@@ -69,7 +74,7 @@ def uncentred_svd(train: Array, problem: Problem) -> Fitted:
     """Scores of mean square one on the leading right singular vectors of the raw samples."""
     rows = train.reshape(len(train), -1)
     _, values, directions = np.linalg.svd(rows, full_matrices=False)
-    n_features = min(problem.n_features, len(values))
+    n_features = min(problem.n_features, _numerical_rank(values, rows))
     variance = values[:n_features] ** 2 / len(rows)
     weights = directions[:n_features].T / np.sqrt(variance)
     return Fitted(
@@ -78,6 +83,12 @@ def uncentred_svd(train: Array, problem: Problem) -> Fitted:
         str(n_features),
         variance,
     )
+
+
+def _numerical_rank(singular_values: Array, samples: Array) -> int:
+    """Number of falling singular values that are not rounding, as ``matrix_rank`` counts them."""
+    floor = max(len(samples), prod(samples.shape[1:])) * np.finfo(np.float64).eps
+    return int(np.sum(singular_values > floor * singular_values[0]))
 
 
 def mixture_ppca(train: Array, problem: Problem) -> Fitted:
