@@ -21,6 +21,7 @@ from tenvec import TBVDR
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullFormatter
 
 PASSES = 10
 
@@ -55,9 +56,9 @@ def main() -> None:
             lambda p: (1000, (round(p**0.5), round(p**0.5)), 50, 50),
         ),
         (
-            "features K  (M = 2000, 32 × 32, R = 100)",
+            "features K  (M = 2000, 32 × 32, R = 400)",
             (10, 20, 50, 100, 200, 400),
-            lambda k: (2000, (32, 32), k, 100),
+            lambda k: (2000, (32, 32), k, 400),
         ),
         (
             "rank R  (M = 2000, 32 × 32, K = 50)",
@@ -65,7 +66,7 @@ def main() -> None:
             lambda r: (2000, (32, 32), 50, r),
         ),
         (
-            "order N  (M = 2000, 4096 entries, K = R = 50)",
+            "order N  (M = 2000, P = 4096, K = R = 50)",
             (1, 2, 3, 4, 6),
             lambda n: (2000, (round(4096 ** (1 / n)),) * n, 50, 50),
         ),
@@ -83,6 +84,9 @@ def main() -> None:
             axis.set_xticks(values)
         else:
             axis.loglog()
+            axis.xaxis.set_minor_formatter(NullFormatter())
+            if values[-1] < 1000:  # less than two decades: every point has its label
+                axis.set_xticks(values, [str(value) for value in values])
             upper = slice(len(values) // 2, None)
             slope = np.polyfit(np.log(values[upper]), np.log(times[upper]), 1)[0]
             axis.text(0.05, 0.9, f"slope {slope:.2f}", transform=axis.transAxes)
