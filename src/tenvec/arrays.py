@@ -22,8 +22,8 @@ from array_api_compat import (
 
 Array = Any
 
-ROWS_AT_ONCE = 16
-"""Rows of a matrix that are worked on together, so that they stay in cache."""
+CACHED_NUMBERS = 2**15
+"""Entries of a matrix that are worked on together, so that they stay in cache."""
 
 
 def is_foreign(X: Any) -> bool:
@@ -85,28 +85,40 @@ def add_to_diagonal(matrix: Array, values: Array) -> Array:
 def cholesky(x: Array) -> Array:
     """Lower Cholesky factor of a symmetric matrix.
 
-    PyTorch's plain forms of this and the two below wait for the device, to raise at once where a
-    matrix is singular. Here learning finds out by itself, from the bound.
+    PyTorch's plain form waits for the device, to raise at once where a matrix is singular. Here
+    learning finds out by itself, from the bound.
     """
     if is_torch_array(x):
         return array_namespace(x).linalg.cholesky_ex(x)[0]
     return array_namespace(x).linalg.cholesky(x)
 
 
-def inverse(x: Array, root: Array | None = None) -> Array:
-    """Inverse of a symmetric matrix, whose Cholesky factor may be at hand."""
-    xp = array_namespace(x)
-    if not is_torch_array(x):
-        return xp.linalg.inv(x)
-    # With the factor at hand, several times as fast on a GPU.
-    return xp.linalg.inv_ex(x)[0] if root is None else xp.cholesky_inverse(root)
+def solve_lower(root: Array, b: Array) -> Array:
+    """``root⁻¹ b`` for a lower triangular matrix."""
+    xp = array_namespace(root)
+    if is_torch_array(root):
+        return xp.linalg.solve_triangular(root, b, upper=False)
+    return xp.linalg.solve(root, b)
 
 
-def solve(a: Array, b: Array) -> Array:
-    """``a⁻¹ b``."""
-    if is_torch_array(a):
-        return array_namespace(a).linalg.solve_ex(a, b)[0]
-    return array_namespace(a).linalg.solve(a, b)
+def inverse_lower(root: Array) -> Array:
+    """Inverse of a lower triangular matrix."""
+    if is_torch_array(root):
+        return solve_lower(root, identity(root.shape[0], root))
+    return array_namespace(root).linalg.inv(root)
+
+
+def solve_positive(a: Array, b: Array, otherwise: Array) -> Array:
+    """``a⁻¹ b`` for a positive definite matrix.
+
+    On a GPU a Cholesky factorization takes a quarter of the time of the LU factorization that
+    NumPy has to solve with. Where rounding makes the matrix indefinite, it is ``otherwise``.
+    """
+    if not is_torch_array(a):
+        return array_namespace(a).linalg.solve(a, b)
+    xp = array_namespace(a)
+    root, info = xp.linalg.cholesky_ex(a)
+    return xp.where(info == 0, xp.cholesky_solve(b, root), otherwise)
 
 
 def to_floats(values: Sequence[Array | float]) -> list[float]:
@@ -119,14 +131,16 @@ def to_floats(values: Sequence[Array | float]) -> list[float]:
     return [next(moved) if is_array_api_obj(value) else float(value) for value in values]
 
 
-def subtract_outer(matrix: Array, column: Array, row: Array, divisor: Array | float) -> Array:
-    """``(matrix − column · rowᵀ) / divisor``, in place and a few rows at once where that works."""
+def subtract_outer(matrix: Array, column: Array, row: Array) -> Array:
+    """``matrix − column · rowᵀ``, in place and a few rows at once where that works."""
     if not is_numpy_array(matrix):
-        return (matrix - column[:, None] * row) / divisor
-    for begin in range(0, len(matrix), ROWS_AT_ONCE):
-        rows = slice(begin, begin + ROWS_AT_ONCE)
+        return matrix - column[:, None] * row
+    if not matrix.flags.c_contiguous and matrix.flags.f_contiguous:
+        return subtract_outer(matrix.T, row, column).T
+    step = max(1, CACHED_NUMBERS // matrix.shape[1])
+    for begin in range(0, len(matrix), step):
+        rows = slice(begin, begin + step)
         matrix[rows] -= column[rows, None] * row
-        matrix[rows] /= divisor
     return matrix
 
 

@@ -26,12 +26,15 @@ def khatri_rao(factors: Sequence[Array]) -> Array:
     >>> khatri_rao([np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])]).ravel()
     array([3., 4., 6., 8.])
     """
-    product = factors[0]
-    rank = product.shape[1]
+    product = factors[0].T
+    if len(factors) == 1:
+        return factors[0]
+    xp = array_namespace(product)
+    # A term a row: long contiguous loops however few terms there are.
     for factor in factors[1:]:
-        product = product[:, None, :] * factor[None, :, :]
-        product = array_namespace(product).reshape(product, (-1, rank))
-    return product
+        product = product[:, :, None] * factor.T[:, None, :]
+        product = xp.reshape(product, (product.shape[0], -1))
+    return product.T
 
 
 def gram(factors: Sequence[Array]) -> Array:
@@ -128,31 +131,30 @@ def mode_products(stack: Array, factors: list[Array]) -> Iterator[tuple[int, Arr
             stack = contract_leading(stack, factors[mode])
 
 
-def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], Array]:
-    """Unit columns in every factor, and the product of the norms that were taken out.
+def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    """Unit columns in every factor, and the norms that were taken out.
 
     A column that vanishes in any mode carries nothing: it becomes the first unit vector in that
-    mode, with weight zero.
+    mode, with norm zero.
 
     Examples
     --------
     >>> import numpy as np
-    >>> units, weights = normalize_columns([np.array([[3.0], [4.0]]), np.array([[2.0]])])
-    >>> weights
-    array([10.])
+    >>> units, norms = normalize_columns([np.array([[3.0], [4.0]]), np.array([[2.0]])])
+    >>> norms
+    [array([5.]), array([2.])]
     """
     xp = array_namespace(*factors)
-    units, weights = [], None
+    units, norms = [], []
     for factor in factors:
         # The largest entry first: squares of tiny or huge columns would under- or overflow.
         largest = xp.max(xp.abs(factor), axis=0)
         dead = largest == 0
         scaled = factor / xp.where(dead, xp.ones_like(largest), largest)
-        norms = xp.sqrt(xp.sum(scaled * scaled, axis=0))
-        unit = scaled / xp.where(dead, xp.ones_like(norms), norms)
+        length = xp.sqrt(xp.sum(scaled * scaled, axis=0))
+        unit = scaled / xp.where(dead, xp.ones_like(length), length)
         rows = xp.arange(factor.shape[0], device=device(factor))
         first = xp.astype(rows == 0, factor.dtype)[:, None]
         units.append(xp.where(dead[None, :], first, unit))
-        norms = xp.where(dead, xp.zeros_like(norms), norms * largest)
-        weights = norms if weights is None else weights * norms
-    return units, weights
+        norms.append(xp.where(dead, xp.zeros_like(length), length * largest))
+    return units, norms

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from tenvec import TBVDR
-from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
+from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior, standard_prior
 from tenvec.learning.expectation import expectation
 from tenvec.learning.maximization import fit_of
 from tenvec.learning.parameters import Parameters
@@ -29,7 +29,7 @@ def bound_of_truth(planted):
         error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(prior, moments, error)
         precision = noise.mean
-    value = lower_bound(prior, noise, moments, error)
+    value = lower_bound(prior, noise, moments, error, standard_prior(moments))
     assert normalization.unit**2 / precision == pytest.approx(1, rel=0.02)
     return value - len(planted.samples) * n_entries * np.log(normalization.unit)
 

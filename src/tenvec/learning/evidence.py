@@ -42,23 +42,36 @@ def noise_posterior(prior: NoisePrior, moments: Moments, expected_error: Array) 
     )
 
 
+def standard_prior(moments: Moments) -> Array:
+    """What features with the prior ``N(0, I)`` add to the bound."""
+    trace = array_namespace(moments.of_means).linalg.trace(moments.second)
+    n_components = moments.covariance.shape[0]
+    return (moments.n_samples * (moments.log_det_covariance + n_components) - trace) / 2
+
+
+def fitted_prior(moments: Moments) -> Array:
+    """What whitened features add to the bound with the prior ``N(0, S/M)`` that fits them best."""
+    n_components = moments.covariance.shape[0]
+    log_det = n_components * log(moments.n_samples) + moments.log_det_covariance
+    return moments.n_samples * log_det / 2
+
+
 def lower_bound(
-    prior: NoisePrior, posterior: NoisePosterior, moments: Moments, expected_error: Array
+    prior: NoisePrior,
+    posterior: NoisePosterior,
+    moments: Moments,
+    expected_error: Array,
+    features: Array,
 ) -> Array:
-    """``F(Q(h), Q(ρ), W)`` in nats, for the normalized data.
+    """``F(Q(h), Q(ρ), W)`` in nats, for the normalized data; ``features`` is what these add.
 
     With the improper prior the normalizer of ``p(ρ)``, which does not exist, is left out.
     """
     xp = array_namespace(moments.of_means)
     n_values = moments.n_samples * moments.n_entries
-    n_components = moments.covariance.shape[0]
     log_precision = float(digamma(posterior.a)) - xp.log(posterior.b)
     precision = posterior.mean
     data = n_values / 2 * (log_precision - log(2 * pi)) - precision * expected_error / 2
-    features = (
-        moments.n_samples * (moments.log_det_covariance + n_components)
-        - xp.linalg.trace(moments.second)
-    ) / 2
     normalizer = prior.a * log(prior.b) - lgamma(prior.a) if prior.a > 0 and prior.b > 0 else 0.0
     prior_of_noise = normalizer + (prior.a - 1) * log_precision - prior.b * precision
     entropy_of_noise = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import cholesky, identity, inverse, solve
+from tenvec.arrays import cholesky, identity, solve_lower
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 
@@ -41,11 +41,6 @@ class Moments:
         """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
         return self.of_means + self.n_samples * self.covariance
 
-    @cached_property
-    def root(self) -> Array:
-        """Lower Cholesky factor of ``S``."""
-        return cholesky(self.second)
-
 
 @dataclass(frozen=True)
 class Posterior:
@@ -59,6 +54,20 @@ class Posterior:
 
 def posterior(parameters: Parameters) -> Posterior:
     """``Σ = (I + ρ̄ S_W)⁻¹`` (eqs. 5 and 14 of the paper), and what maps samples to means."""
+    root = precision_root(parameters)
+    inverse = solve_lower(root, identity(root.shape[0], root))
+    xp = array_namespace(root)
+    return Posterior(
+        covariance=inverse.T @ inverse,
+        log_det_covariance=-2 * xp.sum(xp.log(xp.linalg.diagonal(root))),
+        # Not as Σ times Wʰ: with more features than the basis carries and little noise, entries
+        # of Σ near one hide the small variances that the means need.
+        weights=inverse.T @ (inverse @ (parameters.precision * parameters.component_factor)),
+    )
+
+
+def precision_root(parameters: Parameters) -> Array:
+    """Lower Cholesky factor of ``Σ⁻¹ = I + ρ̄ S_W``."""
     gram = parameters.precision * parameters.basis_gram()
     xp = array_namespace(gram)
     n_components = gram.shape[0]
@@ -66,24 +75,40 @@ def posterior(parameters: Parameters) -> Posterior:
     # stay above it. Q(h) is then a little narrower than the best, and the bound remains a bound.
     rounding = n_components * xp.finfo(gram.dtype).eps * xp.max(xp.linalg.diagonal(gram))
     one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
-    precision = gram + one * identity(n_components, gram)
-    root = cholesky(precision)
-    covariance = inverse(precision, root)
-    scaled = parameters.precision * parameters.component_factor
-    return Posterior(
-        covariance=(covariance + covariance.T) / 2,
-        log_det_covariance=-2 * xp.sum(xp.log(xp.linalg.diagonal(root))),
-        # With more features than the basis carries and little noise, entries of Σ near one hide
-        # the small variances that the means need: then a solve, not the cheaper product.
-        weights=(
-            covariance @ scaled if n_components <= parameters.capacity else solve(precision, scaled)
-        ),
+    return cholesky(gram + one * identity(n_components, gram))
+
+
+def in_posterior_frame(parameters: Parameters) -> tuple[Parameters, Posterior]:
+    """The parameters for features whose posterior covariance is the identity, and that ``Q(h)``.
+
+    Mixing the features by any regular matrix, and their prior with them, changes nothing that the
+    model says of samples. Here ``Σ⁻¹ = LLᵀ`` gives the features ``Lᵀh``: one triangular solve, no
+    inverse.
+    """
+    root = precision_root(parameters)
+    xp = array_namespace(root)
+    wh, momentum = parameters.component_factor, parameters.momentum
+    if momentum is None:
+        wh = solve_lower(root, wh)
+    else:
+        rank = wh.shape[1]
+        both = solve_lower(root, xp.concat([wh, momentum[-1]], axis=1))
+        wh, momentum = both[:, :rank], (*momentum[:-1], both[:, rank:])
+    one = identity(wh.shape[0], wh)
+    q = Posterior(
+        covariance=one,
+        log_det_covariance=xp.zeros_like(root[0, 0]),
+        weights=parameters.precision * wh,
     )
+    return replace(parameters, component_factor=wh, momentum=momentum), q
 
 
-def expectation(samples: Samples, parameters: Parameters) -> Moments:
-    """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14)."""
-    q = posterior(parameters)
+def expectation(samples: Samples, parameters: Parameters, q: Posterior | None = None) -> Moments:
+    """Update ``Q(h)`` for the given parameters (eqs. 4, 5; 13, 14): one pass over the samples.
+
+    ``q`` is that posterior where it is at hand.
+    """
+    q = posterior(parameters) if q is None else q
     with_data, of_means = samples.moments(parameters.terms() @ q.weights.T)
     return Moments(
         n_samples=samples.n_samples,

@@ -11,14 +11,20 @@ from typing import Any, Protocol
 from array_api_compat import array_namespace
 
 from tenvec.arrays import to_floats
-from tenvec.learning.evidence import NoisePrior, lower_bound, noise_posterior
-from tenvec.learning.expectation import Moments, expectation
+from tenvec.learning.evidence import (
+    NoisePrior,
+    fitted_prior,
+    lower_bound,
+    noise_posterior,
+    standard_prior,
+)
+from tenvec.learning.expectation import expectation, in_posterior_frame
 from tenvec.learning.maximization import (
-    Fit,
     error_floor,
     fit_of,
     maximization,
     papers_maximization,
+    whitened,
 )
 from tenvec.learning.parameters import Parameters
 from tenvec.learning.replay import replayed
@@ -88,10 +94,13 @@ class VariationalEM:
         moments = expectation(samples, parameters)
         error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
-        bound = lower_bound(self.prior, noise, moments, error)
+        bound = lower_bound(self.prior, noise, moments, error, standard_prior(moments))
+        moments, parameters, back = whitened(moments, parameters)
         parameters, fit = papers_maximization(moments, parameters)
-        parameters = replace(parameters, precision=noise.mean)
-        return _update(parameters, bound, moments, fit, error)
+        wh = back @ parameters.component_factor
+        parameters = replace(parameters, component_factor=wh, precision=noise.mean)
+        score = fit.reconstruction_score(moments)
+        return Update(parameters, (bound, score, error, noise.mean))
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when e(t) moves less than ``tol`` (algorithm 2)."""
@@ -105,7 +114,9 @@ class ParameterExpandedEM:
     """EM with a free prior covariance of the features, folded back (``algorithm="px-em"``).
 
     After the M-step the prior ``h ~ N(0, Φ)`` is fitted, ``Φ = S/M = LLᵀ``, and absorbed by
-    ``Wʰ ← LᵀWʰ`` (Liu, Rubin and Wu 1998; Luttinen and Ilin 2010). The bound never falls.
+    ``Wʰ ← LᵀWʰ`` (Liu, Rubin and Wu 1998; Luttinen and Ilin 2010). The bound never falls. As the
+    prior is free, so is the frame of the features: the M-step is made where ``S = I``, and there
+    the expansion is a division by ``√M``.
     """
 
     prior: NoisePrior
@@ -114,14 +125,18 @@ class ParameterExpandedEM:
 
     def update(self, samples: Samples, parameters: Parameters) -> Update:
         """``Q(h)``; sweeps over the factors; ``Q(ρ)``; expansion."""
-        moments = expectation(samples, parameters)
-        parameters, fit = maximization(moments, parameters, self.n_sweeps)
+        parameters, q = in_posterior_frame(parameters)
+        moments = expectation(samples, parameters, q)
+        xp = array_namespace(moments.of_means)
+        # In this frame U = ρ̄ Y Bᵀ: ⟨UᵀY, B⟩ needs no product with the data.
+        cross = xp.linalg.trace(moments.of_means) / parameters.precision
+        moments, parameters, _ = whitened(moments, parameters)
+        parameters, fit = maximization(moments, parameters, self.n_sweeps, cross)
         error = fit.expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
-        bound = lower_bound(self.prior, noise, moments, error)
-        wh, gain = expand(moments, parameters.component_factor)
-        parameters = replace(parameters, component_factor=wh, precision=noise.mean)
-        return _update(parameters, bound + gain, moments, fit, error)
+        bound = lower_bound(self.prior, noise, moments, error, fitted_prior(moments))
+        parameters = replace(expanded(parameters, moments.n_samples), precision=noise.mean)
+        return Update(parameters, (bound, fit.reconstruction_score(moments), error, noise.mean))
 
     def verdict(self, bounds: list[float], scores: list[float], n_values: int) -> str | None:
         """Stop when two passes running gain fewer than ``tol`` nats an entry."""
@@ -133,22 +148,13 @@ class ParameterExpandedEM:
         return None
 
 
-def expand(moments: Moments, wh: Array) -> tuple[Array, Array]:
-    """``Wʰ`` after the expansion, and what the bound gains by it."""
-    xp = array_namespace(wh)
-    n_components = wh.shape[0]
-    root = moments.root / moments.n_samples**0.5
-    log_det = 2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
-    trace = xp.linalg.trace(moments.second) / moments.n_samples
-    gain = moments.n_samples / 2 * (trace - n_components - log_det)
-    return root.T @ wh, gain
-
-
-def _update(
-    parameters: Parameters, bound: Array, moments: Moments, fit: Fit, expected_error: Array
-) -> Update:
-    score = fit.reconstruction_score(moments)
-    return Update(parameters, (bound, score, expected_error, parameters.precision))
+def expanded(parameters: Parameters, n_samples: int) -> Parameters:
+    """The parameters for features whose second moments are those of the prior ``N(0, I)``."""
+    scale = n_samples**-0.5
+    wh, momentum = parameters.component_factor * scale, parameters.momentum
+    if momentum is not None:
+        momentum = (*momentum[:-1], momentum[-1] * scale)
+    return replace(parameters, component_factor=wh, momentum=momentum)
 
 
 def finished(samples: Samples, update: Update) -> Step:
@@ -184,7 +190,7 @@ def iterate(
     update = replayed(partial(algorithm.update, samples), parameters)
     for number in range(1, max_iter + 1):
         step = finished(samples, update(parameters))
-        if result is not None and step.bound < bounds[-1] - min(step.rounding, allowed):
+        if result is not None and not step.bound >= bounds[-1] - min(step.rounding, allowed):
             # Exact steps never lower the bound: what is left to learn is below rounding.
             drowned = step.at_rounding or allowed > DROWNED * n_values
             what = "the noise left cannot be told" if drowned else "gains of the bound are not told"

@@ -20,6 +20,13 @@ class Parameters:
     mode_factors: tuple[Array, ...]
     component_factor: Array
     precision: Array | float
+    momentum: tuple[Array, ...] | None = None
+    """The step that ``W¹ … Wᴺ`` and ``Wʰ`` made last, where the next ones start beyond it."""
+
+    @property
+    def factors(self) -> tuple[Array, ...]:
+        """``W¹ … Wᴺ, Wʰ``."""
+        return (*self.mode_factors, self.component_factor)
 
     @property
     def capacity(self) -> int:
@@ -44,11 +51,20 @@ class Parameters:
 
 def balance(parameters: Parameters) -> Parameters:
     """Unit columns in every mode, the scale carried by the component factor."""
-    units, weights = normalize_columns(parameters.mode_factors)
+    units, norms = normalize_columns(parameters.mode_factors)
+    weights = prod(norms)
+    momentum = parameters.momentum
+    if momentum is not None:
+        *steps, mixing = momentum
+        xp = array_namespace(mixing)
+        lengths = [xp.where(norm == 0, xp.ones_like(norm), norm) for norm in norms]
+        steps = [step / length for step, length in zip(steps, lengths, strict=True)]
+        momentum = (*steps, mixing * weights)
     return replace(
         parameters,
         mode_factors=tuple(units),
         component_factor=parameters.component_factor * weights,
+        momentum=momentum,
     )
 
 

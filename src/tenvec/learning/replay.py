@@ -56,19 +56,12 @@ class Replay:
         for static, fresh in zip(_tensors(self._given), _tensors(parameters), strict=True):
             static.copy_(fresh)
         self._graph.replay()
-        found = self._result.parameters
-        copies = replace(
-            found,
-            mode_factors=tuple(factor.clone() for factor in found.mode_factors),
-            component_factor=found.component_factor.clone(),
-            precision=array_namespace(found.precision).asarray(found.precision, copy=True),
-        )
-        return replace(self._result, parameters=copies)
+        return replace(self._result, parameters=_copied(self._result.parameters))
 
     def _record(self, parameters: Parameters) -> None:
         import torch
 
-        given = _as_tensors(parameters)
+        given = _copied(parameters)
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph):
@@ -79,17 +72,20 @@ class Replay:
         self._graph, self._given, self._result = graph, given, result
 
 
-def _as_tensors(parameters: Parameters) -> Parameters:
-    wh = parameters.component_factor
-    xp = array_namespace(wh)
-    precision = xp.asarray(parameters.precision, dtype=wh.dtype, device=device(wh))
+def _copied(parameters: Parameters) -> Parameters:
+    """The same parameters in memory of their own, all on the device."""
+    wh, momentum = parameters.component_factor, parameters.momentum
+    precision = array_namespace(wh).asarray(
+        parameters.precision, dtype=wh.dtype, device=device(wh), copy=True
+    )
     return replace(
         parameters,
         mode_factors=tuple(factor.clone() for factor in parameters.mode_factors),
         component_factor=wh.clone(),
-        precision=precision.clone(),
+        precision=precision,
+        momentum=None if momentum is None else tuple(step.clone() for step in momentum),
     )
 
 
 def _tensors(parameters: Parameters) -> list[Array]:
-    return [*parameters.mode_factors, parameters.component_factor, parameters.precision]
+    return [*parameters.factors, parameters.precision, *(parameters.momentum or ())]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace, device, is_numpy_array
 
 from tenvec.arrays import subtract_outer, wide_float
 from tenvec.samples.blocks import iterate_blocks, place
 from tenvec.samples.normalization import Normalization
+from tenvec.samples.products import features_of, features_with_data
 
 Array = Any
 
@@ -79,42 +80,42 @@ class ArraySamples:
     def moments(self, projection: Array) -> tuple[Array, Array]:
         """``(UᵀY, UᵀU)`` with ``U = Y · projection``; one pass over the data."""
         if self._folded:
-            return self._folded_moments(projection.T)
-        projection = self._narrow(projection.T)
+            return self._folded_moments(projection)
+        projection = self._narrow(projection)
         sums = Sums(self._wide)
         for block in self.normalized_blocks():
-            sums.add(block, projection @ block.T)
+            sums.add(block, features_of(block, projection))
         return sums.first, sums.second
 
     def _folded_moments(self, projection: Array) -> tuple[Array, Array]:
         """Products with the raw data; mean, scale and unit enter through small arrays."""
         mean, divisor = self.normalization.mean, self.normalization.divisor
-        many = self.n_samples > projection.shape[1]
+        many = self.n_samples > projection.shape[0]
         scaled, unit = projection, self.normalization.unit
-        if many or self.normalization.scale is not None:
+        if self.normalization.scale is not None:
+            scaled, unit = projection / divisor[:, None], 1.0
+        elif many:
             # Else the unit is left to the features: they are smaller than the projection.
-            scaled, unit = projection / divisor, 1.0
-        shift = self._narrow(scaled @ mean)[:, None] if self.normalization.centred else None
+            scaled, unit = projection / unit, 1.0
+        shift = self._narrow(mean @ scaled) if self.normalization.centred else None
         scaled = self._narrow(scaled)
         sums = Sums(self._wide, squares=not many)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
-            # Uᵀ, not U: BLAS is up to 40 % faster where the long side of the result is contiguous.
-            features = scaled @ block.T
+            features = features_of(block, scaled)
             if shift is not None:
                 features -= shift
             if not many:
                 features /= unit
             sums.add(block, features)
+        first = sums.first
         if shift is not None:
             # Zero but for rounding, which a large mean would multiply.
-            first = subtract_outer(sums.first, sums.total, mean, divisor)
-        else:
-            first = sums.first
-            first /= divisor
+            first = subtract_outer(first, sums.total, mean)
+        first /= divisor
         if not many:
             return first, sums.second
         # UᵀU = UᵀY · projection, which costs no more than the entries.
-        second = first @ projection.T
+        second = first @ projection
         return first, (second + second.T) / 2
 
     def _narrow(self, small: Array) -> Array:
@@ -132,18 +133,20 @@ class Sums:
         self.total: Array = None
 
     def add(self, block: Array, features: Array) -> None:
-        """Count a block of samples and their features ``Uᵀ``, one column a sample."""
+        """Count a block of samples and their features."""
         xp = array_namespace(block)
         if self.first is None or not is_numpy_array(block):
-            self.first = self._sum(self.first, features @ block)
+            self.first = self._sum(self.first, features_with_data(features, block))
         else:
             # Some columns at once: the product with all of them is as large as the sum itself.
             for begin in range(0, block.shape[1], COLUMNS_AT_ONCE):
                 columns = slice(begin, begin + COLUMNS_AT_ONCE)
-                self.first[:, columns] += features @ block[:, columns]
-        self.total = self._sum(self.total, xp.sum(features, axis=1, dtype=self._wide))
+                self.first[:, columns] += features_with_data(features, block[:, columns])
+        # As a product: on GPUs a sum in another type takes several times as long.
+        ones = xp.ones(features.shape[0], dtype=features.dtype, device=device(features))
+        self.total = self._sum(self.total, ones @ features)
         if self._squares:
-            self.second = self._sum(self.second, features @ features.T)
+            self.second = self._sum(self.second, features.T @ features)
 
     def _sum(self, so_far: Array, more: Array) -> Array:
         more = array_namespace(more).astype(more, self._wide, copy=False)

@@ -104,7 +104,7 @@ def compress_and_measure(
             second += xp.astype(block.T @ block, wide, copy=False)
         if center:
             mean = xp.astype(shift, wide, copy=False) + total / n_samples
-            second = subtract_outer(second, total, total / n_samples, 1.0)
+            second = subtract_outer(second, total, total / n_samples)
         squares = xp.asarray(xp.linalg.diagonal(second), copy=True)
         mean_square = float(xp.mean(squares)) / n_samples
     if narrow != wide and not FOLDED_UNITS[0] ** 2 < mean_square < FOLDED_UNITS[1] ** 2:
