@@ -174,7 +174,9 @@ def test_streaming_to_a_device_gives_numpys_results(dtype, n_samples, monkeypatc
     ]:
         assert isinstance(actual, np.ndarray)
         assert actual.dtype == expected.dtype
-        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+        # Against the largest of them: entries near zero have the digits of their neighbours.
+        atol = tolerance * max(1, np.abs(expected).max())
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=atol)
     clone = TBVDR(**SETTINGS).fit(X)
     assert clone.set_params(device="cpu").transform(X).shape == (n_samples, 4)
 

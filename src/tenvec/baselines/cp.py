@@ -311,8 +311,8 @@ def _in_orthonormal_basis(
         sum_of_squares=samples.sum_of_squares,
         rounding=samples.rounding,
         with_data=(vectors[:, alive] / scales).T @ with_data,
-        of_means=np.eye(scales.size),
-        covariance=np.zeros((scales.size, scales.size)),
+        second=np.eye(scales.size),
+        spread=np.zeros((scales.size, 0)),  # weights of least squares have no covariance
         log_det_covariance=0.0,
     )
     return moments, (vectors[:, alive] * scales).T

@@ -44,14 +44,14 @@ def noise_posterior(prior: NoisePrior, moments: Moments, expected_error: Array) 
 
 def standard_prior(moments: Moments) -> Array:
     """What features with the prior ``N(0, I)`` add to the bound."""
-    trace = array_namespace(moments.of_means).linalg.trace(moments.second)
-    n_components = moments.covariance.shape[0]
+    trace = array_namespace(moments.second).linalg.trace(moments.second)
+    n_components = moments.second.shape[0]
     return (moments.n_samples * (moments.log_det_covariance + n_components) - trace) / 2
 
 
 def fitted_prior(moments: Moments) -> Array:
     """What whitened features add to the bound with the prior ``N(0, S/M)`` that fits them best."""
-    n_components = moments.covariance.shape[0]
+    n_components = moments.second.shape[0]
     log_det = n_components * log(moments.n_samples) + moments.log_det_covariance
     return moments.n_samples * log_det / 2
 
@@ -67,7 +67,7 @@ def lower_bound(
 
     With the improper prior the normalizer of ``p(ρ)``, which does not exist, is left out.
     """
-    xp = array_namespace(moments.of_means)
+    xp = array_namespace(moments.second)
     n_values = moments.n_samples * moments.n_entries
     log_precision = float(digamma(posterior.a)) - xp.log(posterior.b)
     precision = posterior.mean

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import cholesky, identity, solve_lower
+from tenvec.arrays import add_to_diagonal, cholesky, identity, solve_lower
 from tenvec.learning.parameters import Parameters
 from tenvec.samples import Samples
 
@@ -29,24 +28,32 @@ class Moments:
     """Relative rounding of the products with the data."""
     with_data: Array
     """``V = UᵀY``, shape (K, P)."""
-    of_means: Array
-    """``UᵀU``, shape (K, K)."""
-    covariance: Array
-    """``Σ``, shape (K, K)."""
+    second: Array
+    """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
+    spread: Array
+    """``J`` with ``JJᵀ = Σ``; None for the identity."""
     log_det_covariance: Array
     """``ln|Σ|``."""
 
-    @cached_property
-    def second(self) -> Array:
-        """``S = UᵀU + MΣ``: second moments of the features, summed over the samples."""
-        return self.of_means + self.n_samples * self.covariance
+    @property
+    def covariance(self) -> Array:
+        """``Σ``, shape (K, K)."""
+        if self.spread is None:
+            return identity(self.second.shape[0], self.second)
+        return _square(self.spread)
+
+    @property
+    def of_means(self) -> Array:
+        """``UᵀU``, shape (K, K)."""
+        return self.second - self.n_samples * self.covariance
 
 
 @dataclass(frozen=True)
 class Posterior:
     """``Q(h)`` as a function of the sample: ``u = ρ̄ Σ Wʰ Zᵀ y`` and ``Σ``."""
 
-    covariance: Array
+    spread: Array
+    """``J`` with ``JJᵀ = Σ``; None for the identity."""
     log_det_covariance: Array
     weights: Array
     """``ρ̄ Σ Wʰ``, shape (K, R)."""
@@ -58,7 +65,7 @@ def posterior(parameters: Parameters) -> Posterior:
     inverse = solve_lower(root, identity(root.shape[0], root))
     xp = array_namespace(root)
     return Posterior(
-        covariance=inverse.T @ inverse,
+        spread=inverse.T,
         log_det_covariance=-2 * xp.sum(xp.log(xp.linalg.diagonal(root))),
         # Not as Σ times Wʰ: with more features than the basis carries and little noise, entries
         # of Σ near one hide the small variances that the means need.
@@ -94,12 +101,7 @@ def in_posterior_frame(parameters: Parameters) -> tuple[Parameters, Posterior]:
         rank = wh.shape[1]
         both = solve_lower(root, xp.concat([wh, momentum[-1]], axis=1))
         wh, momentum = both[:, :rank], (*momentum[:-1], both[:, rank:])
-    one = identity(wh.shape[0], wh)
-    q = Posterior(
-        covariance=one,
-        log_det_covariance=xp.zeros_like(root[0, 0]),
-        weights=parameters.precision * wh,
-    )
+    q = Posterior(spread=None, log_det_covariance=0.0, weights=parameters.precision * wh)
     return replace(parameters, component_factor=wh, momentum=momentum), q
 
 
@@ -116,7 +118,15 @@ def expectation(samples: Samples, parameters: Parameters, q: Posterior | None = 
         sum_of_squares=samples.sum_of_squares,
         rounding=samples.rounding,
         with_data=with_data,
-        of_means=of_means,
-        covariance=q.covariance,
+        second=(
+            add_to_diagonal(of_means, float(samples.n_samples))
+            if q.spread is None
+            else of_means + samples.n_samples * _square(q.spread)
+        ),
+        spread=q.spread,
         log_det_covariance=q.log_det_covariance,
     )
+
+
+def _square(root: Array) -> Array:
+    return root @ root.T

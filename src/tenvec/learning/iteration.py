@@ -127,9 +127,10 @@ class ParameterExpandedEM:
         """``Q(h)``; sweeps over the factors; ``Q(ρ)``; expansion."""
         parameters, q = in_posterior_frame(parameters)
         moments = expectation(samples, parameters, q)
-        xp = array_namespace(moments.of_means)
         # In this frame U = ρ̄ Y Bᵀ: ⟨UᵀY, B⟩ needs no product with the data.
-        cross = xp.linalg.trace(moments.of_means) / parameters.precision
+        trace = array_namespace(moments.second).linalg.trace(moments.second)
+        n_components = parameters.component_factor.shape[0]
+        cross = (trace - samples.n_samples * n_components) / parameters.precision
         moments, parameters, _ = whitened(moments, parameters)
         parameters, fit = maximization(moments, parameters, self.n_sweeps, cross)
         error = fit.expected_error(moments)

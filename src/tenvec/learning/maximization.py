@@ -7,7 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace, is_numpy_array
 
-from tenvec.arrays import cholesky, inverse_lower
+from tenvec.arrays import cholesky, identity, inverse_lower
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
 from tenvec.learning.parameters import Parameters, balance
@@ -23,10 +23,10 @@ class Fit:
 
     cross: Array
     """``⟨UᵀY, B⟩``."""
-    explained: Array
-    """``⟨UᵀU, S_W⟩``."""
     expected: Array
     """``⟨S, S_W⟩``."""
+    uncertain: Array
+    """``M⟨Σ, S_W⟩``, the share of the covariance in it."""
 
     def expected_error(self, moments: Moments) -> Array:
         """``ψ``: expected squared error over ``Q(h)``."""
@@ -34,7 +34,7 @@ class Fit:
 
     def reconstruction_score(self, moments: Moments) -> Array:
         """``e = 1 − ‖Y − Ŷ‖/‖Y‖`` (eq. 11)."""
-        error = _clamped(moments, self.cross, self.explained)
+        error = _clamped(moments, self.cross, self.expected - self.uncertain)
         return 1 - (error / moments.sum_of_squares) ** 0.5
 
 
@@ -64,8 +64,8 @@ def whitened(moments: Moments, parameters: Parameters) -> tuple[Moments, Paramet
     moments = replace(
         moments,
         with_data=inverse @ moments.with_data,
-        of_means=inverse @ moments.of_means @ inverse.T,
-        covariance=inverse @ moments.covariance @ inverse.T,
+        second=identity(root.shape[0], root),
+        spread=inverse if moments.spread is None else inverse @ moments.spread,
         log_det_covariance=moments.log_det_covariance - log_det,
     )
     wh = root.T @ parameters.component_factor
@@ -82,7 +82,10 @@ def maximization(
     momentum. The new factors come balanced.
     """
     core, factors, momentum = moments.with_data, parameters.factors, parameters.momentum
-    if momentum is not None and cross is not None and n_sweeps > 1:
+    if n_sweeps == 1:
+        # Nothing would follow a sweep that has led nowhere.
+        now, momentum = sweep(core, factors), None
+    elif momentum is not None and cross is not None:
         now, momentum = sweeps(core, _start(parameters, cross), momentum, n_sweeps)
     else:
         now = sweep(core, factors)
@@ -114,8 +117,8 @@ def fit_of(moments: Moments, parameters: Parameters) -> Fit:
     basis_gram = basis @ basis.T
     return Fit(
         cross=xp.sum(moments.with_data * basis),
-        explained=xp.sum(moments.of_means * basis_gram),
         expected=xp.sum(moments.second * basis_gram),
+        uncertain=moments.n_samples * xp.sum(moments.covariance * basis_gram),
     )
 
 
@@ -123,9 +126,9 @@ def _fit(moments: Moments, parameters: Parameters, reached: Point) -> Fit:
     """The same for whitened moments, and parameters whose sums are known."""
     if _loses_digits(moments, parameters, reached):
         return fit_of(moments, parameters)
-    wh, gram = parameters.component_factor, gram_of(parameters.mode_factors)
-    explained = array_namespace(wh).sum((moments.of_means @ wh) * (wh @ gram))
-    return Fit(cross=reached.cross, explained=explained, expected=reached.squares)
+    spread = moments.spread.T @ parameters.component_factor
+    squares = array_namespace(spread).sum((spread.T @ spread) * gram_of(parameters.mode_factors))
+    return Fit(reached.cross, reached.squares, uncertain=moments.n_samples * squares)
 
 
 def _loses_digits(moments: Moments, parameters: Parameters, reached: Point) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -19,6 +19,9 @@ COLUMNS_AT_ONCE = 1024
 
 FOLDED_UNITS = (1e-12, 1e12)
 """Units of the data for which float32 products with folded factors stay in range."""
+
+NEGLIGIBLE = 2e-15
+"""What rounding times mean over deviation may come to without a look."""
 
 
 def largest_offset(eps: float) -> float:
@@ -56,16 +59,16 @@ class ArraySamples:
         self.zeros = normalization.mean[:0]
         self._X = X
         self._rows = rows
+        offset = array_namespace(place(X)).mean((normalization.mean / normalization.divisor) ** 2)
+        self._offset = sqrt(float(offset))
         self._folded = X.dtype == self.dtype and self._folding_is_safe()
 
     def _folding_is_safe(self) -> bool:
-        xp = array_namespace(place(self._X))
         smallest, largest = FOLDED_UNITS
-        normalization = self.normalization
-        if self.dtype == xp.float32 and not smallest < normalization.unit < largest:
+        single = bool(self.dtype == array_namespace(place(self._X)).float32)
+        if single and not smallest < self.normalization.unit < largest:
             return False
-        offset = xp.mean((normalization.mean / normalization.divisor) ** 2) ** 0.5
-        return bool(offset <= largest_offset(self.rounding))
+        return self._offset <= largest_offset(self.rounding)
 
     def normalized_blocks(self) -> Any:
         """Blocks of normalized samples, copied block by block."""
@@ -99,7 +102,9 @@ class ArraySamples:
             scaled, unit = projection / unit, 1.0
         shift = self._narrow(mean @ scaled) if self.normalization.centred else None
         scaled = self._narrow(scaled)
-        sums = Sums(self._wide, squares=not many)
+        # The sum of centred features is zero but for rounding, which a large mean would multiply.
+        total = shift is not None and self._offset * self.rounding > NEGLIGIBLE
+        sums = Sums(self._wide, squares=not many, total=total)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
             features = features_of(block, scaled)
             if shift is not None:
@@ -108,8 +113,7 @@ class ArraySamples:
                 features /= unit
             sums.add(block, features)
         first = sums.first
-        if shift is not None:
-            # Zero but for rounding, which a large mean would multiply.
+        if total:
             first = subtract_outer(first, sums.total, mean)
         first /= divisor
         if not many:
@@ -126,8 +130,8 @@ class ArraySamples:
 class Sums:
     """``UᵀY``, ``UᵀU`` and the sum of the rows of ``U``, added up over blocks in a wide type."""
 
-    def __init__(self, wide: Any, *, squares: bool = True) -> None:
-        self._wide, self._squares = wide, squares
+    def __init__(self, wide: Any, *, squares: bool = True, total: bool = False) -> None:
+        self._wide, self._squares, self._total = wide, squares, total
         self.first: Array = None
         self.second: Array = None
         self.total: Array = None
@@ -142,9 +146,10 @@ class Sums:
             for begin in range(0, block.shape[1], COLUMNS_AT_ONCE):
                 columns = slice(begin, begin + COLUMNS_AT_ONCE)
                 self.first[:, columns] += features_with_data(features, block[:, columns])
-        # As a product: on GPUs a sum in another type takes several times as long.
-        ones = xp.ones(features.shape[0], dtype=features.dtype, device=device(features))
-        self.total = self._sum(self.total, ones @ features)
+        if self._total:
+            # As a product: on GPUs a sum in another type takes several times as long.
+            ones = xp.ones(features.shape[0], dtype=features.dtype, device=device(features))
+            self.total = self._sum(self.total, ones @ features)
         if self._squares:
             self.second = self._sum(self.second, features.T @ features)
 
