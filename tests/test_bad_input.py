@@ -306,7 +306,7 @@ BAD_PARAMETERS: list[tuple[str, Any, list[str]]] = [
     *(
         (name, None, ["must be an integer", "got None"])
         for name in POSITIVE_INTEGERS
-        if name != "rank"
+        if name not in ("rank", "n_sweeps")
     ),
     ("rank", "n_component", ["an integer, 'n_components' or None", "got 'n_component'"]),
     ("algorithm", "pxem", ["one of 'px-em', 'em'", "got 'pxem'"]),

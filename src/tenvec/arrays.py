@@ -75,6 +75,10 @@ def identity(size: int, x: Array) -> Array:
 
 def add_to_diagonal(matrix: Array, values: Array) -> Array:
     """A copy of a square matrix with values added to its diagonal."""
+    if is_torch_array(matrix):
+        result = matrix.clone()
+        result.diagonal().add_(values)
+        return result
     if not is_numpy_array(matrix):
         return matrix + identity(matrix.shape[0], matrix) * values
     result = matrix.copy()

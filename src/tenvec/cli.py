@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--sample-shape", type=int, nargs="+", metavar="D", help="folds 2-D samples")
     fit.add_argument("--max-iter", type=int, default=200, help="largest number of passes")
     fit.add_argument("--tol", type=float, default=1e-4)
-    fit.add_argument("--n-sweeps", type=int, default=10, help="sweeps a pass (%(default)s)")
+    fit.add_argument("--n-sweeps", type=int, help="sweeps a pass (5 to 20, by size)")
     fit.add_argument(
         "--noise-prior",
         type=float,

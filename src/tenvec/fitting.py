@@ -15,6 +15,7 @@ from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.initialization import START_PRECISION, start
 from tenvec.learning.iteration import Algorithm, ParameterExpandedEM, Result, VariationalEM
 from tenvec.learning.parameters import Parameters, canonical
+from tenvec.learning.schedule import balanced_sweeps
 from tenvec.samples import Samples
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.compression import compress_and_measure, compression_pays
@@ -57,7 +58,11 @@ class Problem:
         settings = self.settings
         if settings.algorithm == "em":
             return VariationalEM(self.prior, settings.tol)
-        return ParameterExpandedEM(self.prior, settings.tol, settings.n_sweeps)
+        samples = self.samples
+        n_sweeps = settings.n_sweeps or balanced_sweeps(
+            samples.n_samples, samples.sample_shape, settings.n_components, settings.rank
+        )
+        return ParameterExpandedEM(self.prior, settings.tol, n_sweeps)
 
     def attributes(self, result: Result) -> dict[str, Any]:
         """A result as fitted attributes, in the units of the data."""

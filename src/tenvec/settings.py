@@ -27,7 +27,8 @@ class Settings:
     whiten: float
     max_iter: int
     tol: float
-    n_sweeps: int
+    n_sweeps: int | None
+    """None balances passes and sweeps."""
     noise_prior: tuple[float, float]
     n_init: int
     on_device: bool
@@ -69,7 +70,9 @@ def checked_settings(estimator: Any, sample_shape: tuple[int, ...]) -> Settings:
         whiten=checked_whiten(estimator.whiten),
         max_iter=positive_integer(estimator.max_iter, "max_iter"),
         tol=real_number(estimator.tol, "tol", 0.0),
-        n_sweeps=positive_integer(estimator.n_sweeps, "n_sweeps"),
+        n_sweeps=(
+            None if estimator.n_sweeps is None else positive_integer(estimator.n_sweeps, "n_sweeps")
+        ),
         noise_prior=(
             real_number(prior[0], "noise_prior[0]", 0.0),
             real_number(prior[1], "noise_prior[1]", 0.0),

@@ -58,8 +58,9 @@ class TBVDR(CallbackSupport, FittedModel):
     tol : float, default=1e-4
         ``"px-em"`` stops when two passes running gain fewer than ``tol`` nats an entry, ``"em"``
         when the reconstruction score moves less than ``tol``. 0 makes ``max_iter`` passes.
-    n_sweeps : int, default=10
-        Sweeps over the factors a pass (``"px-em"`` only).
+    n_sweeps : int or None, default=None
+        Sweeps over the factors a pass (``"px-em"`` only). None takes 5 to 20, as the size of the
+        data makes passes dearer than sweeps; more bring a fit closer to its end in as many passes.
     noise_prior : tuple of float, default=(1e-6, 1e-6)
         Parameters ``(a, b)`` of the Gamma prior of the noise precision; ``b`` counts in units of
         the data's mean square (``"em"``: of the data). ``(0, 0)`` is the improper prior.
@@ -132,7 +133,7 @@ class TBVDR(CallbackSupport, FittedModel):
         sample_shape: tuple[int, ...] | None = None,
         max_iter: int = 200,
         tol: float = 1e-4,
-        n_sweeps: int = 10,
+        n_sweeps: int | None = None,
         noise_prior: tuple[float, float] = (1e-6, 1e-6),
         n_init: int = 1,
         random_state: Any = None,

@@ -18,9 +18,7 @@ Array = Any
 START_PRECISION = 10.0
 """ρ̄ of the first pass, over the mean square of the data: most of it is signal."""
 
-SUBSPACE_PASSES = 2
-
-SUBSPACE_ENTRIES = 2**16
+SUBSPACE_ENTRIES = 2**14
 """Entries of the directions that are expanded in rank-one terms at once."""
 
 
@@ -62,35 +60,35 @@ def fit_scale(mode_factors: list[Array], component_factor: Array) -> Array:
     return component_factor * (n_entries / energy) ** 0.5
 
 
-def leading_subspace(samples: Samples, k: int) -> tuple[Array, Array]:
-    """Approximate leading right singular vectors (k, P) of the data, and their variances.
+def leading_subspace(samples: Samples, k: int) -> Array:
+    """Approximate leading principal directions (k, P) of the data, as long as their deviations.
 
-    Subspace iteration from a fixed start, one pass over the data a step, so it serves every source
-    of samples and is deterministic.
+    A power step from a fixed start, then the Nyström approximation ``AQ (QᵀAQ)⁻¹ QᵀA`` of the
+    second moments ``A`` (Tropp et al. 2017): two passes over the data, so it serves every source of
+    samples, and it is deterministic.
     """
     n_entries = prod(samples.sample_shape)
     k = min(k, n_entries)
-    basis = like(np.random.RandomState(0).standard_normal((n_entries, k)), samples.zeros)
-    xp = array_namespace(basis)
-    for _ in range(SUBSPACE_PASSES):
-        basis = samples.moments(basis)[0].T
-        # Twice, for accuracy; the statements let go of all but two arrays of this size.
-        basis = basis @ _orthogonalizer(basis)
-        basis = basis @ _orthogonalizer(basis)
-    _, second = samples.moments(basis)
-    variances, rotation = xp.linalg.eigh(second / samples.n_samples)
-    directions = xp.flip(rotation, axis=1).T @ basis.T
-    return directions, xp.clip(xp.flip(variances), min=0.0)
+    draw = np.random.default_rng(0).standard_normal
+    # No name for the draws: every statement lets go of all but two arrays of this size.
+    basis = samples.moments(like(draw((n_entries, k)), samples.zeros))[0].T
+    basis = basis @ _inverse_root(basis.T @ basis, samples.rounding)
+    image = samples.moments(basis)[0].T
+    image = image @ _inverse_root(basis.T @ image, samples.rounding)
+    xp = array_namespace(image)
+    _, rotation = xp.linalg.eigh(image.T @ image)
+    return xp.flip(rotation, axis=1).T / samples.n_samples**0.5 @ image.T
 
 
-def _orthogonalizer(columns: Array) -> Array:
-    """What makes columns orthonormal from the right; zero ones where their span is smaller.
+def _inverse_root(square: Array, rounding: float) -> Array:
+    """``R`` with ``RᵀCR = I`` for positive semi-definite ``C``; zero columns where it is singular.
 
-    From their Gram matrix, by matrix products alone: a QR factorization takes many times as long.
+    By matrix products alone: a QR factorization of long columns takes many times as long as their
+    Gram matrix and this.
     """
-    xp = array_namespace(columns)
-    values, vectors = xp.linalg.eigh(columns.T @ columns)
-    alive = values > columns.shape[1] * xp.finfo(columns.dtype).eps * values[-1]
+    xp = array_namespace(square)
+    values, vectors = xp.linalg.eigh((square + square.T) / 2)
+    alive = values > square.shape[0] * rounding * values[-1]
     scales = xp.sqrt(xp.where(alive, values, xp.ones_like(values)))
     return vectors * (xp.astype(alive, values.dtype) / scales)
 
@@ -130,9 +128,12 @@ def strongest_terms(directions: Array, shape: tuple[int, ...], rank: int) -> lis
     k, n_entries = directions.shape
     weights: Array = None
     factors: list[Array] = []
+    lengths = xp.sqrt(xp.sum(directions * directions, axis=1))
     # A few directions at once: their terms take several times the memory of the directions.
     step = max(1, SUBSPACE_ENTRIES // n_entries)
     for begin in range(0, k, step):
+        if begin and weights.shape[0] == rank and bool(weights[-1] >= xp.max(lengths[begin:])):
+            break  # no term is stronger than its direction
         stack = xp.reshape(directions[begin : min(begin + step, k), :], (-1, *shape))
         more, vectors = rank_one_terms(stack)
         more = xp.reshape(more, (-1,))
@@ -158,9 +159,8 @@ def subspace_start(samples: Samples, k: int, rank: int) -> tuple[list[Array], Ar
     These are the terms that its directions share, where the rank allows to compute them, or the
     strongest terms of single directions, whichever explain more.
     """
-    directions, variances = leading_subspace(samples, k)
+    directions = leading_subspace(samples, k)
     xp = array_namespace(directions)
-    directions *= xp.sqrt(variances)[:, None]
     factors = strongest_terms(directions, samples.sample_shape, rank)
     wh, explained = _mixture(factors, directions)
     shared = shared_terms(directions, samples.sample_shape, rank)

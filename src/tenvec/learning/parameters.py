@@ -73,8 +73,7 @@ def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
 
     ``S_W`` is diagonal with falling entries λ. Columns of the factors fall in the norm of the
     component factor's columns. Signs: the entry of largest modulus is positive in every column of
-    every mode but the last, and the sum of each basis tensor's coefficients, weighted by its
-    strongest CP columns, decides the component's sign.
+    every mode, and in every basis tensor.
     """
     parameters = balance(parameters)
     xp = array_namespace(parameters.component_factor)
@@ -91,7 +90,8 @@ def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
     variances = xp.flip(variances)
     rotation = xp.flip(rotation, axis=1)
     wh = rotation.T @ wh
-    wh = wh * _signs_of_largest(wh.T)[:, None]
+    # Of the basis, not of Wʰ: where columns are to spare, Wʰ is not unique.
+    wh = wh * _signs_of_largest(khatri_rao(factors) @ wh.T)[:, None]
     # Components beyond what the CP columns or the entries span are zero, not rounding.
     n_components = wh.shape[0]
     rounding = n_components * xp.finfo(variances.dtype).eps * variances[0]
@@ -103,12 +103,10 @@ def canonical(parameters: Parameters) -> tuple[Parameters, Array]:
 
 
 def _signs_of_largest(matrix: Array) -> Array:
-    """Per column, the sign of the entry with the largest modulus (first among equals)."""
+    """Per column, the sign of the entry with the largest modulus."""
     xp = array_namespace(matrix)
-    rows = xp.argmax(xp.abs(matrix), axis=0)
-    columns = xp.arange(matrix.shape[1], device=device(matrix))
-    largest = xp.take(xp.reshape(matrix, (-1,)), rows * matrix.shape[1] + columns)
-    return xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
+    highest, lowest = xp.max(matrix, axis=0), xp.min(matrix, axis=0)
+    return xp.where(highest >= -lowest, xp.ones_like(highest), -xp.ones_like(highest))
 
 
 def _symmetric(matrix: Array) -> Array:

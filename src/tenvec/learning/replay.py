@@ -44,6 +44,7 @@ class Replay:
         self._passes = 0
         self._graph: Any = None
         self._given: Parameters | None = None
+        self._returned: Parameters | None = None
         self._result: Update | None = None
 
     def __call__(self, parameters: Parameters) -> Update:
@@ -53,10 +54,11 @@ class Replay:
             self._record(parameters)
         if self._graph is None or self._given is None or self._result is None:
             return self._update(parameters)
-        for static, fresh in zip(_tensors(self._given), _tensors(parameters), strict=True):
-            static.copy_(fresh)
+        if parameters is not self._returned:
+            _copy(parameters, self._given)
         self._graph.replay()
-        return replace(self._result, parameters=_copied(self._result.parameters))
+        self._returned = _copied(self._given)
+        return replace(self._result, parameters=self._returned)
 
     def _record(self, parameters: Parameters) -> None:
         import torch
@@ -66,6 +68,8 @@ class Replay:
         try:
             with torch.cuda.graph(graph):
                 result = self._update(given)
+                # The next replay goes on from there.
+                _copy(result.parameters, given)
         except RuntimeError:
             torch.cuda.synchronize()
             return
@@ -85,6 +89,11 @@ def _copied(parameters: Parameters) -> Parameters:
         precision=precision,
         momentum=None if momentum is None else tuple(step.clone() for step in momentum),
     )
+
+
+def _copy(source: Parameters, target: Parameters) -> None:
+    for fresh, static in zip(_tensors(source), _tensors(target), strict=True):
+        static.copy_(fresh)
 
 
 def _tensors(parameters: Parameters) -> list[Array]:
