@@ -38,7 +38,7 @@ class FitProgress:
     def __init__(self, estimator: Any, X: Any, y: Any, n_init: int, max_iter: int) -> None:
         self._given = {"estimator": estimator, "X": X, "y": y}
         self._max_iter = max_iter
-        self._abandoned = False
+        self._cause: BaseException | None = None
         self.root: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self.root = estimator._init_callback_context(
@@ -54,9 +54,16 @@ class FitProgress:
         """
         try:
             yield
-        except BaseException:
-            self._abandoned = True
+        except Abandoned:
+            # Whoever hears of it first: the one that failed is to blame.
+            raise self._cause or Abandoned from None
+        except BaseException as error:
+            self.abandon(error)
             raise
+
+    def abandon(self, cause: BaseException) -> None:
+        """Let every start end at its next pass."""
+        self._cause = self._cause or cause
 
     def begin_start(self, index: int) -> Any:
         """One start of the fit begins; returns its task."""
@@ -67,7 +74,7 @@ class FitProgress:
 
     def passed(self, start: Any, attributes: Callable[[], dict[str, Any]]) -> None:
         """A pass over the data is done; ``attributes`` are those of the estimator fitted so far."""
-        if self._abandoned:
+        if self._cause is not None:
             raise Abandoned
         if start is not None:
             task = start.subcontext(task_name="pass")

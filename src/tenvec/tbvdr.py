@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
-
-from joblib import Parallel, delayed
 
 from tenvec.fitted import FittedModel
 from tenvec.fitting import Problem, problem_of
 from tenvec.learning.iteration import Result, iterate
 from tenvec.progress import CallbackSupport, FitProgress, logged, with_callbacks
+from tenvec.samples import Samples
 from tenvec.settings import Start, checked_settings
+from tenvec.starts import run_starts
 from tenvec.validation import random_generator
 
 Array = Any
@@ -65,7 +66,8 @@ class TBVDR(CallbackSupport, FittedModel):
         Parameters ``(a, b)`` of the Gamma prior of the noise precision; ``b`` counts in units of
         the data's mean square (``"em"``: of the data). ``(0, 0)`` is the improper prior.
     n_init : int, default=1
-        Number of starts; the one with the highest bound is kept. They run in parallel inside
+        Number of starts; the one with the highest bound is kept. Where samples are read at every
+        pass, one reading serves several starts; others run in parallel inside
         ``joblib.parallel_config``.
     random_state : int, RandomState or None, default=None
         Seed of the random starts, and of :meth:`sample` where that is given none.
@@ -184,12 +186,13 @@ class TBVDR(CallbackSupport, FittedModel):
         def fitted(result: Result) -> dict[str, Any]:
             return shapes | problem.attributes(result)
 
-        def run(index: int) -> Result:
-            return self._run(index, int(seeds[index]), problem, progress, fitted)
+        def run(index: int, samples: Samples) -> Result:
+            seen = replace(problem, samples=samples)
+            return self._run(index, int(seeds[index]), seen, progress, fitted)
 
-        with logged(self.verbose), progress.together():
-            results = Parallel(require="sharedmem")(
-                delayed(run)(index) for index in range(settings.n_init)
+        with logged(self.verbose):
+            results = run_starts(
+                run, problem.samples, settings.n_components, settings.n_init, progress
             )
         best = max(results, key=lambda result: result.bounds[-1])
         attributes = fitted(best)

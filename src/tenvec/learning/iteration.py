@@ -188,7 +188,9 @@ def iterate(
     scores: list[float] = []
     result: Result | None = None
     allowed = 0.0
-    update = replayed(partial(algorithm.update, samples), parameters)
+    update: Callable[[Parameters], Update] = partial(algorithm.update, samples)
+    if not samples.streamed:
+        update = replayed(update, parameters)
     for number in range(1, max_iter + 1):
         step = finished(samples, update(parameters))
         if result is not None and not step.bound >= bounds[-1] - min(step.rounding, allowed):

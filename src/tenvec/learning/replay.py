@@ -34,10 +34,7 @@ def replayed(
 
 
 class Replay:
-    """An update that records itself after a few passes.
-
-    What cannot be recorded (samples that are streamed from the host) goes on as before.
-    """
+    """An update that records itself after a few passes, where it can be recorded."""
 
     def __init__(self, update: Callable[[Parameters], Update]) -> None:
         self._update = update

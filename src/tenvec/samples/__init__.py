@@ -23,6 +23,8 @@ class Samples(Protocol):
     sample_shape: tuple[int, ...]
     sum_of_squares: float
     rounding: float
+    streamed: bool
+    """Whether samples on the host are read at every pass."""
     zeros: Array
     """An array of the library, wide type and device that learning works with."""
 

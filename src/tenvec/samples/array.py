@@ -57,6 +57,7 @@ class ArraySamples:
         self.dtype = product_type(X)
         self.rounding = float(array_namespace(place(X)).finfo(self.dtype).eps)
         self.zeros = normalization.mean[:0]
+        self.streamed = is_numpy_array(X) or place(X) is not X
         self._X = X
         self._rows = rows
         offset = array_namespace(place(X)).mean((normalization.mean / normalization.divisor) ** 2)

@@ -51,6 +51,8 @@ def compression_pays(n_samples: int, n_entries: int, n_components: int, max_iter
 class SecondMoments:
     """Samples known through their second moments alone; a pass no longer depends on their count."""
 
+    streamed = False
+
     def __init__(self, normalization: Normalization, n_samples: int, second: Array, eps: float):
         self.normalization = normalization
         self.n_samples = n_samples

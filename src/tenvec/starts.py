@@ -1,0 +1,50 @@
+"""The starts of a fit: one by one, in joblib's workers, or sharing passes over the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from joblib import Parallel, delayed
+
+from tenvec.progress import FitProgress
+from tenvec.samples import Samples
+from tenvec.samples.shared import SharedPasses, SharedSamples, starts_together
+
+Outcome = TypeVar("Outcome")
+Run = Callable[[int, Samples], Outcome]
+"""A start by its number, with the samples that it is to learn from."""
+
+
+def run_starts(
+    run: Run[Outcome], samples: Samples, n_components: int, n_starts: int, progress: FitProgress
+) -> list[Outcome]:
+    """What every start comes to, in their order."""
+    groups = starts_together(samples, n_components, n_starts)
+    with progress.together():
+        outcomes = Parallel(require="sharedmem")(
+            delayed(_run_together)(run, samples, group, progress) for group in groups
+        )
+    return [outcome for group in outcomes for outcome in group]
+
+
+def _run_together(
+    run: Run[Outcome], samples: Samples, starts: range, progress: FitProgress
+) -> list[Outcome]:
+    """Starts that share their passes; they do not depend on who is the faster."""
+    if len(starts) == 1:
+        return [run(starts[0], samples)]
+    passes = SharedPasses(samples, starts)
+
+    def run_one(start: int) -> Outcome:
+        try:
+            with progress.together(), passes.turn:
+                return run(start, SharedSamples(passes, start))
+        finally:
+            passes.leave(start)
+
+    with ThreadPoolExecutor(len(starts)) as threads:
+        futures = [threads.submit(run_one, start) for start in starts]
+        with progress.together():
+            return [future.result() for future in futures]
