@@ -47,6 +47,8 @@ types: $(VENV)/.dev
 # Two workers on two cores: a thread each.
 unit: export OPENBLAS_NUM_THREADS ?= 1
 unit: export OMP_NUM_THREADS ?= 1
+# With it, scikit-learn's array API dispatch is tested too.
+unit: export SCIPY_ARRAY_API ?= 1
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
 
