@@ -9,6 +9,7 @@ from array_api_compat import array_namespace
 
 from tenvec.arrays import add_to_diagonal, cholesky, identity, solve_lower
 from tenvec.learning.parameters import Parameters
+from tenvec.learning.sweeps import Core
 from tenvec.samples import Samples
 
 Array = Any
@@ -34,6 +35,13 @@ class Moments:
     """``J`` with ``JJᵀ = Σ``; None for the identity."""
     log_det_covariance: Array
     """``ln|Σ|``."""
+    transform: Array = None
+    """What ``V`` is still to be multiplied by; None for the identity."""
+
+    @property
+    def core(self) -> Core:
+        """``V``, as the tensor that sweeps fit."""
+        return Core(self.with_data, self.transform)
 
     @property
     def covariance(self) -> Array:

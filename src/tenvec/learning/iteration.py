@@ -95,7 +95,7 @@ class VariationalEM:
         error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
         bound = lower_bound(self.prior, noise, moments, error, standard_prior(moments))
-        moments, parameters, back = whitened(moments, parameters)
+        moments, parameters, back = whitened(moments, parameters, 1)
         parameters, fit = papers_maximization(moments, parameters)
         wh = back @ parameters.component_factor
         parameters = replace(parameters, component_factor=wh, precision=noise.mean)
@@ -131,7 +131,7 @@ class ParameterExpandedEM:
         trace = array_namespace(moments.second).linalg.trace(moments.second)
         n_components = parameters.component_factor.shape[0]
         cross = (trace - samples.n_samples * n_components) / parameters.precision
-        moments, parameters, _ = whitened(moments, parameters)
+        moments, parameters, _ = whitened(moments, parameters, self.n_sweeps)
         parameters, fit = maximization(moments, parameters, self.n_sweeps, cross)
         error = fit.expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)

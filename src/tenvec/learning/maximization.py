@@ -48,11 +48,13 @@ def _clamped(moments: Moments, cross: Array, squares: Array) -> Array:
     return array_namespace(error).clip(error, min=error_floor(moments))
 
 
-def whitened(moments: Moments, parameters: Parameters) -> tuple[Moments, Parameters, Array]:
+def whitened(
+    moments: Moments, parameters: Parameters, n_sweeps: int
+) -> tuple[Moments, Parameters, Array]:
     """Both for features whose second moments ``S`` are the identity, and the way back.
 
     With ``S = LLᵀ`` these are the features ``L⁻¹h``. The matrix returned is ``L⁻ᵀ``: times the new
-    ``Wʰ``, that of the features as they were.
+    ``Wʰ``, that of the features as they were. ``n_sweeps`` are to follow.
     """
     root = cholesky(moments.second)
     inverse = inverse_lower(root)
@@ -61,14 +63,17 @@ def whitened(moments: Moments, parameters: Parameters) -> tuple[Moments, Paramet
     if momentum is not None:
         momentum = (*momentum[:-1], root.T @ momentum[-1])
     log_det = 2 * xp.sum(xp.log(xp.linalg.diagonal(root)))
+    wh = parameters.component_factor
+    pays = not is_numpy_array(wh) or 2 * n_sweeps * wh.shape[1] > moments.n_entries
     moments = replace(
         moments,
-        with_data=inverse @ moments.with_data,
+        with_data=inverse @ moments.with_data if pays else moments.with_data,
+        transform=None if pays else inverse,
         second=identity(root.shape[0], root),
         spread=inverse if moments.spread is None else inverse @ moments.spread,
         log_det_covariance=moments.log_det_covariance - log_det,
     )
-    wh = root.T @ parameters.component_factor
+    wh = root.T @ wh
     return moments, replace(parameters, component_factor=wh, momentum=momentum), inverse.T
 
 
@@ -81,7 +86,7 @@ def maximization(
     given factors, the first one does too: beyond the last of the pass before, by the parameters'
     momentum. The new factors come balanced.
     """
-    core, factors, momentum = moments.with_data, parameters.factors, parameters.momentum
+    core, factors, momentum = moments.core, parameters.factors, parameters.momentum
     if n_sweeps == 1:
         # Nothing would follow a sweep that has led nowhere.
         now, momentum = sweep(core, factors), None
@@ -104,7 +109,7 @@ def _start(parameters: Parameters, cross: Array) -> Point:
 
 def papers_maximization(moments: Moments, parameters: Parameters) -> tuple[Parameters, Fit]:
     """One sweep as the paper has it, for whitened moments: ``W¹ … Wᴺ``, then ``Wʰ``."""
-    now = sweep(moments.with_data, parameters.factors)
+    now = sweep(moments.core, parameters.factors)
     *modes, wh = now.factors
     parameters = replace(parameters, mode_factors=tuple(modes), component_factor=wh)
     return parameters, _fit(moments, parameters, now)
@@ -116,7 +121,7 @@ def fit_of(moments: Moments, parameters: Parameters) -> Fit:
     basis = parameters.basis()
     basis_gram = basis @ basis.T
     return Fit(
-        cross=xp.sum(moments.with_data * basis),
+        cross=xp.sum(moments.core.whole() * basis),
         expected=xp.sum(moments.second * basis_gram),
         uncertain=moments.n_samples * xp.sum(moments.covariance * basis_gram),
     )

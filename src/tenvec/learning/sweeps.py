@@ -42,6 +42,33 @@ DOUBT = 100.0
 
 
 @dataclass(frozen=True)
+class Core:
+    """The tensor to be fitted, as a matrix of shape ``(K, D_1⋯D_N)``: ``transform @ matrix``.
+
+    A transform is left undone where small products in every sweep cost less than the large one.
+    """
+
+    matrix: Array
+    transform: Array = None
+    """None for the identity."""
+
+    def whole(self) -> Array:
+        """The tensor itself."""
+        return self.matrix if self.transform is None else self.transform @ self.matrix
+
+    def mixed(self, mixing: Array) -> Array:
+        """``mixingᵀ core``: a mixture of the tensor's slices for every column, shape (R, P)."""
+        mixing = mixing if self.transform is None else self.transform.T @ mixing
+        return mixing.T @ self.matrix
+
+    def with_terms(self, terms: Array) -> Array:
+        """``core · terms``, shape (K, R)."""
+        # In this order: the result has at least as many columns as rows.
+        product = (terms.T @ self.matrix.T).T
+        return product if self.transform is None else self.transform @ product
+
+
+@dataclass(frozen=True)
 class Point:
     """Factors, and how well they fit."""
 
@@ -64,14 +91,14 @@ class Point:
         return mixing @ khatri_rao(modes).T
 
 
-def sweeps(core: Array, now: Point, momentum: Factors, n_sweeps: int) -> tuple[Point, Factors]:
+def sweeps(core: Core, now: Point, momentum: Factors, n_sweeps: int) -> tuple[Point, Factors]:
     """Sweep ``n_sweeps`` times; returns the factors reached and the last step that led there.
 
     Every sweep starts beyond the factors reached, along the step that was made last. What comes of
     it counts only where the error is lower than before; else a plain sweep follows, which
     cannot raise it.
     """
-    plain = array_namespace(core).all(momentum[-1] == 0)
+    plain = array_namespace(core.matrix).all(momentum[-1] == 0)
     for _ in range(n_sweeps):
         pairs = zip(now.factors, momentum, strict=True)
         ahead = sweep(core, tuple(factor + MOMENTUM * step for factor, step in pairs))
@@ -81,20 +108,17 @@ def sweeps(core: Array, now: Point, momentum: Factors, n_sweeps: int) -> tuple[P
     return now, momentum
 
 
-def sweep(core: Array, factors: Factors) -> Point:
-    """Update ``W¹ … Wᴺ``, then the factor of the tensor's first mode, each given the others.
-
-    ``core`` has shape ``(K, D_1⋯D_N)``.
-    """
+def sweep(core: Core, factors: Factors) -> Point:
+    """Update ``W¹ … Wᴺ``, then the factor of the tensor's first mode, each given the others."""
     *modes, mixing = factors
-    xp = array_namespace(core)
+    xp = array_namespace(mixing)
     grams = [factor.T @ factor for factor in factors]
-    for mode, target in mode_products(mixing.T @ core, modes):
+    for mode, target in mode_products(core.mixed(mixing), modes):
         normal = reduce(mul, (gram for other, gram in enumerate(grams) if other != mode))
         modes[mode] = nearest_solution(modes[mode], target, normal)
         grams[mode] = modes[mode].T @ modes[mode]
     gram = reduce(mul, grams[:-1])
-    with_terms = core @ khatri_rao(modes)
+    with_terms = core.with_terms(khatri_rao(modes))
     mixing = nearest_solution(mixing, with_terms, gram)
     of_mixing = mixing.T @ mixing
     return Point(
@@ -119,13 +143,13 @@ def nearest_solution(old: Array, target: Array, normal: Array) -> Array:
     return solve_positive(regular, (target + old * weights).T, old.T).T
 
 
-def _is_lower(core: Array, ahead: Point, now: Point) -> Array:
+def _is_lower(core: Core, ahead: Point, now: Point) -> Array:
     """Whether the error is lower at the point ahead."""
     gain = now.error - ahead.error
-    if is_numpy_array(core) and abs(gain) > DOUBT * np.finfo(core.dtype).eps * ahead.separate:
+    if is_numpy_array(gain) and abs(gain) > DOUBT * np.finfo(gain.dtype).eps * ahead.separate:
         return gain > 0
-    one, other = ahead.basis(), now.basis()
-    return array_namespace(core).sum((one - other) * (core - one + (core - other))) > 0
+    whole, one, other = core.whole(), ahead.basis(), now.basis()
+    return array_namespace(whole).sum((one - other) * (whole - one + (whole - other))) > 0
 
 
 def _advance(better: Array, now: Point, ahead: Point) -> tuple[Factors, Point]:
