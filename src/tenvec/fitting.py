@@ -14,7 +14,7 @@ from tenvec.fitted import moved_to
 from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.initialization import START_PRECISION, start
 from tenvec.learning.iteration import Algorithm, ParameterExpandedEM, Result, VariationalEM
-from tenvec.learning.parameters import Parameters, canonical
+from tenvec.learning.parameters import Parameters, balance, canonical
 from tenvec.learning.schedule import balanced_sweeps
 from tenvec.samples import Samples
 from tenvec.samples.array import ArraySamples
@@ -51,7 +51,9 @@ class Problem:
             raw_unit=unit if settings.algorithm == "em" else None,
             unit=unit,
         )
-        return Parameters(factors, wh, self.precision)
+        parameters = Parameters(factors, wh, self.precision)
+        # The paper's algorithm goes on from the factors as they are.
+        return parameters if settings.algorithm == "em" else balance(parameters)
 
     def algorithm(self) -> Algorithm:
         """One pass, and the rule that ends the passes."""

@@ -29,7 +29,7 @@ def bound_of_truth(planted):
         error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(prior, moments, error)
         precision = noise.mean
-    value = lower_bound(prior, noise, moments, error, standard_prior(moments))
+    value = lower_bound(prior, noise, standard_prior(moments))
     assert normalization.unit**2 / precision == pytest.approx(1, rel=0.02)
     return value - len(planted.samples) * n_entries * np.log(normalization.unit)
 

@@ -7,7 +7,6 @@ from math import lgamma, log, pi
 from typing import Any
 
 from array_api_compat import array_namespace
-from scipy.special import digamma
 
 from tenvec.learning.expectation import Moments
 
@@ -56,28 +55,14 @@ def fitted_prior(moments: Moments) -> Array:
     return moments.n_samples * log_det / 2
 
 
-def lower_bound(
-    prior: NoisePrior,
-    posterior: NoisePosterior,
-    moments: Moments,
-    expected_error: Array,
-    features: Array,
-) -> Array:
+def lower_bound(prior: NoisePrior, posterior: NoisePosterior, features: Array) -> Array:
     """``F(Q(h), Q(ρ), W)`` in nats, for the normalized data; ``features`` is what these add.
 
-    With the improper prior the normalizer of ``p(ρ)``, which does not exist, is left out.
+    ``Q(ρ)`` is at its best for the expected error. Then ``E ln ρ`` and ``ρ̄`` cancel, and what is
+    left is ``ln ∫ p(ρ) exp(E ln p(Y | h, ρ)) dρ``. With the improper prior the normalizer of
+    ``p(ρ)``, which does not exist, is left out.
     """
-    xp = array_namespace(moments.second)
-    n_values = moments.n_samples * moments.n_entries
-    log_precision = float(digamma(posterior.a)) - xp.log(posterior.b)
-    precision = posterior.mean
-    data = n_values / 2 * (log_precision - log(2 * pi)) - precision * expected_error / 2
+    half = posterior.a - prior.a  # as many as half the values
     normalizer = prior.a * log(prior.b) - lgamma(prior.a) if prior.a > 0 and prior.b > 0 else 0.0
-    prior_of_noise = normalizer + (prior.a - 1) * log_precision - prior.b * precision
-    entropy_of_noise = (
-        lgamma(posterior.a)
-        - posterior.a * xp.log(posterior.b)
-        - (posterior.a - 1) * log_precision
-        + posterior.a
-    )
-    return data + features + prior_of_noise + entropy_of_noise
+    constant = normalizer + lgamma(posterior.a) - half * log(2 * pi)
+    return constant - posterior.a * array_namespace(posterior.b).log(posterior.b) + features

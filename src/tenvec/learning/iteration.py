@@ -94,7 +94,7 @@ class VariationalEM:
         moments = expectation(samples, parameters)
         error = fit_of(moments, parameters).expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
-        bound = lower_bound(self.prior, noise, moments, error, standard_prior(moments))
+        bound = lower_bound(self.prior, noise, standard_prior(moments))
         moments, parameters, back = whitened(moments, parameters, 1)
         parameters, fit = papers_maximization(moments, parameters)
         wh = back @ parameters.component_factor
@@ -135,7 +135,7 @@ class ParameterExpandedEM:
         parameters, fit = maximization(moments, parameters, self.n_sweeps, cross)
         error = fit.expected_error(moments)
         noise = noise_posterior(self.prior, moments, error)
-        bound = lower_bound(self.prior, noise, moments, error, fitted_prior(moments))
+        bound = lower_bound(self.prior, noise, fitted_prior(moments))
         parameters = replace(expanded(parameters, moments.n_samples), precision=noise.mean)
         return Update(parameters, (bound, fit.reconstruction_score(moments), error, noise.mean))
 

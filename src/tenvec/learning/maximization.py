@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
 from typing import Any
 
 from array_api_compat import array_namespace, is_numpy_array
@@ -10,8 +12,8 @@ from array_api_compat import array_namespace, is_numpy_array
 from tenvec.arrays import cholesky, identity, inverse_lower
 from tenvec.kruskal import gram as gram_of
 from tenvec.learning.expectation import Moments
-from tenvec.learning.parameters import Parameters, balance
-from tenvec.learning.sweeps import Point, sweep, sweeps
+from tenvec.learning.parameters import Parameters
+from tenvec.learning.sweeps import Factors, Point, sweep, sweeps
 from tenvec.samples import Samples
 
 Array = Any
@@ -96,9 +98,21 @@ def maximization(
         now = sweep(core, factors)
         momentum = tuple(new - old for new, old in zip(now.factors, factors, strict=True))
         now, momentum = sweeps(core, now, momentum, n_sweeps - 1)
-    *modes, wh = now.factors
-    parameters = balance(Parameters(tuple(modes), wh, parameters.precision, momentum))
+    parameters = _balanced(now.factors, momentum, parameters.precision)
     return parameters, _fit(moments, parameters, now)
+
+
+def _balanced(factors: Factors, momentum: Factors | None, precision: Array) -> Parameters:
+    """Columns that have hardly left unit length are given it back, and the momentum with them."""
+    *modes, wh = factors
+    xp = array_namespace(wh)
+    lengths = [xp.sqrt(xp.sum(factor * factor, axis=0)) for factor in modes]
+    lengths = [xp.where(length == 0, xp.ones_like(length), length) for length in lengths]
+    scales = [*(1 / length for length in lengths), reduce(mul, lengths)]
+    *modes, wh = (factor * scale for factor, scale in zip(factors, scales, strict=True))
+    if momentum is not None:
+        momentum = tuple(step * scale for step, scale in zip(momentum, scales, strict=True))
+    return Parameters(tuple(modes), wh, precision, momentum)
 
 
 def _start(parameters: Parameters, cross: Array) -> Point:

@@ -52,19 +52,10 @@ class Parameters:
 def balance(parameters: Parameters) -> Parameters:
     """Unit columns in every mode, the scale carried by the component factor."""
     units, norms = normalize_columns(parameters.mode_factors)
-    weights = prod(norms)
-    momentum = parameters.momentum
-    if momentum is not None:
-        *steps, mixing = momentum
-        xp = array_namespace(mixing)
-        lengths = [xp.where(norm == 0, xp.ones_like(norm), norm) for norm in norms]
-        steps = [step / length for step, length in zip(steps, lengths, strict=True)]
-        momentum = (*steps, mixing * weights)
     return replace(
         parameters,
         mode_factors=tuple(units),
-        component_factor=parameters.component_factor * weights,
-        momentum=momentum,
+        component_factor=parameters.component_factor * prod(norms),
     )
 
 

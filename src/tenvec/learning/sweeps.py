@@ -135,10 +135,10 @@ def nearest_solution(old: Array, target: Array, normal: Array) -> Array:
     The proximal step ``W + (target − W C)(C + Λ)⁻¹`` is ``(target + W Λ)(C + Λ)⁻¹``.
     """
     xp = array_namespace(old)
-    diagonal = xp.linalg.diagonal(normal)
+    rounding = xp.finfo(old.dtype)
     # Per column, so that weak columns are held no tighter than strong ones.
-    floor = xp.max(diagonal) * 1e-30 + 1e-300
-    weights = PROXIMITY * old.shape[1] * xp.finfo(old.dtype).eps * diagonal + floor
+    proximity = PROXIMITY * old.shape[1] * rounding.eps
+    weights = proximity * xp.linalg.diagonal(normal) + 1e8 * float(rounding.smallest_normal)
     regular = add_to_diagonal(normal, weights)
     return solve_positive(regular, (target + old * weights).T, old.T).T
 

@@ -20,8 +20,16 @@ COLUMNS_AT_ONCE = 1024
 FOLDED_UNITS = (1e-12, 1e12)
 """Units of the data for which float32 products with folded factors stay in range."""
 
-NEGLIGIBLE = 2e-15
-"""What rounding times mean over deviation may come to without a look."""
+
+def largest_negligible(eps: float) -> float:
+    """Mean over deviation up to which rounding of centred features shows nowhere.
+
+    Examples
+    --------
+    >>> largest_negligible(2.2e-16), largest_negligible(1.2e-7)  # float64, float32
+    (10.0, 0.01)
+    """
+    return 10.0 if eps < 1e-12 else 0.01
 
 
 def largest_offset(eps: float) -> float:
@@ -104,7 +112,7 @@ class ArraySamples:
         shift = self._narrow(mean @ scaled) if self.normalization.centred else None
         scaled = self._narrow(scaled)
         # The sum of centred features is zero but for rounding, which a large mean would multiply.
-        total = shift is not None and self._offset * self.rounding > NEGLIGIBLE
+        total = shift is not None and self._offset > largest_negligible(self.rounding)
         sums = Sums(self._wide, squares=not many, total=total)
         for block in iterate_blocks(self._X, self.dtype, self._rows):
             features = features_of(block, scaled)
