@@ -27,7 +27,7 @@ from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.expectation import expectation, posterior
 from tenvec.learning.initialization import start
 from tenvec.learning.iteration import ParameterExpandedEM, finished
-from tenvec.learning.maximization import maximization
+from tenvec.learning.maximization import maximization, whitened
 from tenvec.learning.parameters import Parameters
 from tenvec.learning.replay import replayed
 from tenvec.samples.array import ArraySamples
@@ -94,7 +94,9 @@ def iteration() -> None:
             "the same, Uᵀ = CᵀYᵀ": lambda flat=flat, C=C: (C.T @ flat.T) @ flat,
             "a pass": lambda s=samples, C=C: s.moments(C.to(torch.float64)),
             "posterior": lambda p=parameters: posterior(p),
-            "M-step, one sweep": lambda m=moments, p=parameters: maximization(m, p, 1),
+            "M-step, one sweep": lambda m=moments, p=parameters: maximization(
+                *whitened(m, p, 1)[:2], 1
+            ),
             "iteration, kernel by kernel": lambda s=samples, p=parameters, u=update: finished(
                 s, u(p)
             ),

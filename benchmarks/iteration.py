@@ -24,7 +24,7 @@ from tenvec.learning.evidence import NoisePrior
 from tenvec.learning.expectation import expectation
 from tenvec.learning.initialization import start
 from tenvec.learning.iteration import ParameterExpandedEM, finished
-from tenvec.learning.maximization import maximization
+from tenvec.learning.maximization import maximization, whitened
 from tenvec.learning.parameters import Parameters
 from tenvec.samples.array import ArraySamples
 from tenvec.samples.normalization import measure
@@ -54,7 +54,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
-    print("M, sample, K = R                 type     two products   pass  posterior  M-step(1)  ")
     for (n_samples, shape, k), target in zip(SIZES, TARGETS, strict=True):
         for dtype in (np.float64, np.float32):
             X = np.random.default_rng(0).standard_normal((n_samples, *shape), dtype=dtype)
@@ -75,7 +74,9 @@ def main() -> None:
                 {
                     "products": partial(lambda flat, C: (flat @ C).T @ flat, flat, C),
                     "pass": partial(samples.moments, wide),
-                    "M-step": partial(maximization, moments, parameters, 1),
+                    "M-step": lambda m=moments, p=parameters: maximization(
+                        *whitened(m, p, 1)[:2], 1
+                    ),
                     "one": lambda s=samples, p=parameters, a=one: finished(s, a.update(s, p)),
                     "ten": lambda s=samples, p=parameters, a=ten: finished(s, a.update(s, p)),
                 },
