@@ -47,10 +47,10 @@ types: $(VENV)/.dev
 # Two workers on two cores: a thread each.
 unit: export OPENBLAS_NUM_THREADS ?= 1
 unit: export OMP_NUM_THREADS ?= 1
-# With it, scikit-learn's array API dispatch is tested too.
-unit: export SCIPY_ARRAY_API ?= 1
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	@echo "With SciPy's array API, which scikit-learn's dispatch asks for:"
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest tests/test_array_api_dispatch.py tests/test_sklearn.py -k array_api
 
 test: lint types unit
 

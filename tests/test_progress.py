@@ -239,7 +239,16 @@ def test_scoring_monitor() -> None:
     assert [row["task_name"] for row in rows] == ["fit", "start", *["pass"] * 4]
 
 
+@pytest.fixture(params=[False, True], ids=["passes alone", "passes shared"])
+def sharing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts one by one, and in threads of their own over the same passes."""
+    if request.param:
+        monkeypatch.setattr("tenvec.fitting.compression_pays", lambda *_: False)
+        monkeypatch.setattr("tenvec.samples.shared.SMALLEST", 0)
+
+
 @needs_callbacks
+@pytest.mark.usefixtures("sharing")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("error", [ValueError("bad"), KeyboardInterrupt()], ids=repr)
 def test_a_callback_that_fails(error: BaseException, n_jobs: int) -> None:
@@ -266,6 +275,7 @@ def test_a_callback_that_fails(error: BaseException, n_jobs: int) -> None:
 
 
 @needs_callbacks
+@pytest.mark.usefixtures("sharing")
 def test_starts_beside_one_that_fails_do_not_go_on() -> None:
     # Threads cannot be killed: left alone, they would run to the last of their passes.
     stop = Stop(KeyboardInterrupt(), number=5, any_start=False)

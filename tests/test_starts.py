@@ -3,6 +3,7 @@
 import joblib
 import numpy as np
 import pytest
+import sklearn
 
 from tenvec import TBVDR
 from tenvec.samples.array import ArraySamples
@@ -82,6 +83,19 @@ def test_an_error_in_a_pass_is_the_fits(samples, shared, monkeypatch):
     assert not hasattr(model, "component_factor_")
 
 
+def test_settings_of_the_caller_hold_in_every_start(samples, shared, monkeypatch):
+    run, seen = TBVDR._run, []
+
+    def looks(self, *rest):
+        seen.append((sklearn.get_config()["assume_finite"], np.geterr()["under"]))
+        return run(self, *rest)
+
+    monkeypatch.setattr(TBVDR, "_run", looks)
+    with sklearn.config_context(assume_finite=True), np.errstate(under="raise"):
+        TBVDR(**SETTINGS).fit(samples)
+    assert seen == [(True, "raise")] * 4
+
+
 @pytest.mark.parametrize("failing", [0, 2])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("widest", [6, WIDEST])
@@ -100,4 +114,4 @@ def test_a_start_that_fails_is_named(samples, shared, monkeypatch, failing, n_jo
         joblib.parallel_config("threading", n_jobs=n_jobs),
         pytest.raises(RuntimeError, match="this one"),
     ):
-        TBVDR(**SETTINGS | {"max_iter": 10_000, "tol": 0}).fit(samples)
+        TBVDR(**SETTINGS | {"max_iter": 200, "tol": 0}).fit(samples)

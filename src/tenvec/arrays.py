@@ -1,7 +1,8 @@
 """Arrays of any library: the few things that the array API standard leaves open.
 
 Input decides the library, the device and the type of everything that is computed from it; nothing
-moves to NumPy on the way.
+moves to NumPy on the way, but for an eigenproblem of the default start that no standard covers
+(``tenvec.learning.simultaneous``).
 """
 
 from __future__ import annotations
@@ -86,15 +87,21 @@ def add_to_diagonal(matrix: Array, values: Array) -> Array:
     return result
 
 
-def cholesky(x: Array) -> Array:
-    """Lower Cholesky factor of a symmetric matrix.
+def cholesky(x: Array, rounding: float) -> Array:
+    """Lower Cholesky factor of a symmetric matrix that is positive definite but for rounding.
 
-    PyTorch's plain form waits for the device, to raise at once where a matrix is singular. Here
-    learning finds out by itself, from the bound.
+    Where rounding, relative to its largest entries, makes it indefinite, the diagonal is lifted by
+    as much. PyTorch's plain form waits for the device, to raise at once where a matrix is singular;
+    there learning finds out by itself, from the bound.
     """
+    xp = array_namespace(x)
     if is_torch_array(x):
-        return array_namespace(x).linalg.cholesky_ex(x)[0]
-    return array_namespace(x).linalg.cholesky(x)
+        return xp.linalg.cholesky_ex(x)[0]
+    try:
+        return xp.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        lift = 2 * x.shape[0] * rounding * xp.max(xp.linalg.diagonal(x))
+        return xp.linalg.cholesky(x + lift * identity(x.shape[0], x))
 
 
 def solve_lower(root: Array, b: Array) -> Array:

@@ -131,21 +131,21 @@ def mode_products(stack: Array, factors: list[Array]) -> Iterator[tuple[int, Arr
             stack = contract_leading(stack, factors[mode])
 
 
-def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-    """Unit columns in every factor, and the norms that were taken out.
+def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], Array]:
+    """Unit columns in every factor, and the product of the norms that were taken out.
 
     A column that vanishes in any mode carries nothing: it becomes the first unit vector in that
-    mode, with norm zero.
+    mode, with weight zero.
 
     Examples
     --------
     >>> import numpy as np
-    >>> units, norms = normalize_columns([np.array([[3.0], [4.0]]), np.array([[2.0]])])
-    >>> norms
-    [array([5.]), array([2.])]
+    >>> units, weights = normalize_columns([np.array([[3.0], [4.0]]), np.array([[2.0]])])
+    >>> weights
+    array([10.])
     """
     xp = array_namespace(*factors)
-    units, norms = [], []
+    units, weights = [], None
     for factor in factors:
         # The largest entry first: squares of tiny or huge columns would under- or overflow.
         largest = xp.max(xp.abs(factor), axis=0)
@@ -156,5 +156,6 @@ def normalize_columns(factors: Sequence[Array]) -> tuple[list[Array], list[Array
         rows = xp.arange(factor.shape[0], device=device(factor))
         first = xp.astype(rows == 0, factor.dtype)[:, None]
         units.append(xp.where(dead[None, :], first, unit))
-        norms.append(xp.where(dead, xp.zeros_like(length), length * largest))
-    return units, norms
+        norms = xp.where(dead, xp.zeros_like(length), length * largest)
+        weights = norms if weights is None else weights * norms
+    return units, weights

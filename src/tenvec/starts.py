@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from joblib import Parallel, delayed
+from sklearn import config_context, get_config
 
 from tenvec.progress import FitProgress
 from tenvec.samples import Samples
@@ -36,15 +38,21 @@ def _run_together(
     if len(starts) == 1:
         return [run(starts[0], samples)]
     passes = SharedPasses(samples, starts)
+    configuration = get_config()
 
     def run_one(start: int) -> Outcome:
         try:
-            with progress.together(), passes.turn:
+            with config_context(**configuration), progress.together(), passes.turn:
                 return run(start, SharedSamples(passes, start))
         finally:
             passes.leave(start)
 
-    with ThreadPoolExecutor(len(starts)) as threads:
-        futures = [threads.submit(run_one, start) for start in starts]
-        with progress.together():
+    futures: list[Future[Outcome]] = []
+    with ThreadPoolExecutor(len(starts)) as threads, progress.together():
+        try:
+            # What the caller has set for NumPy and scikit-learn holds in the threads too.
+            futures.extend(threads.submit(copy_context().run, run_one, start) for start in starts)
             return [future.result() for future in futures]
+        finally:
+            for start in starts[len(futures) :]:
+                passes.leave(start)  # never begun: nobody need wait for it

@@ -108,9 +108,7 @@ def test_use_errors() -> None:
     assert clone(model).get_params() == model.get_params()
 
 
-# With SciPy's array API switched on, its inverse warns where it is silent otherwise.
 @parametrize_with_checks([PCA(), PCA(1, whiten=True)])
-@pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -26,6 +26,7 @@ def test_order_of_the_samples(samples, algorithm):
     two = TBVDR(3, **settings).fit(samples[order])
     both = min(one.n_iter_, two.n_iter_)  # rounding may end one of them earlier
     np.testing.assert_allclose(one.lower_bounds_[:both], two.lower_bounds_[:both], rtol=1e-9)
+    np.testing.assert_allclose(one.lower_bound_, two.lower_bound_, rtol=1e-12)
     np.testing.assert_allclose(one.transform(samples), two.transform(samples), atol=1e-7)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from tenvec.arrays import add_to_diagonal, cholesky, identity, solve_lower
+from tenvec.arrays import add_to_diagonal, cholesky, identity, inverse_lower, solve_lower
 from tenvec.learning.parameters import Parameters
 from tenvec.learning.sweeps import Core
 from tenvec.samples import Samples
@@ -70,7 +70,7 @@ class Posterior:
 def posterior(parameters: Parameters) -> Posterior:
     """``Σ = (I + ρ̄ S_W)⁻¹`` (eqs. 5 and 14 of the paper), and what maps samples to means."""
     root = precision_root(parameters)
-    inverse = solve_lower(root, identity(root.shape[0], root))
+    inverse = inverse_lower(root)
     xp = array_namespace(root)
     return Posterior(
         spread=inverse.T,
@@ -90,7 +90,7 @@ def precision_root(parameters: Parameters) -> Array:
     # stay above it. Q(h) is then a little narrower than the best, and the bound remains a bound.
     rounding = n_components * xp.finfo(gram.dtype).eps * xp.max(xp.linalg.diagonal(gram))
     one = xp.where(rounding > 1e-2, 1 + 8 * rounding, xp.ones_like(rounding))
-    return cholesky(gram + one * identity(n_components, gram))
+    return cholesky(gram + one * identity(n_components, gram), xp.finfo(gram.dtype).eps)
 
 
 def in_posterior_frame(parameters: Parameters) -> tuple[Parameters, Posterior]:

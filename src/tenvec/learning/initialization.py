@@ -72,15 +72,15 @@ def leading_subspace(samples: Samples, k: int) -> Array:
     draw = np.random.default_rng(0).standard_normal
     # No name for the draws: every statement lets go of all but two arrays of this size.
     basis = samples.moments(like(draw((n_entries, k)), samples.zeros))[0].T
-    basis = basis @ _inverse_root(basis.T @ basis, samples.rounding)
+    basis = basis @ _inverse_root(basis.T @ basis)
     image = samples.moments(basis)[0].T
-    image = image @ _inverse_root(basis.T @ image, samples.rounding)
+    image = image @ _inverse_root(basis.T @ image)
     xp = array_namespace(image)
     _, rotation = xp.linalg.eigh(image.T @ image)
     return xp.flip(rotation, axis=1).T / samples.n_samples**0.5 @ image.T
 
 
-def _inverse_root(square: Array, rounding: float) -> Array:
+def _inverse_root(square: Array) -> Array:
     """``R`` with ``RᵀCR = I`` for positive semi-definite ``C``; zero columns where it is singular.
 
     By matrix products alone: a QR factorization of long columns takes many times as long as their
@@ -88,7 +88,8 @@ def _inverse_root(square: Array, rounding: float) -> Array:
     """
     xp = array_namespace(square)
     values, vectors = xp.linalg.eigh((square + square.T) / 2)
-    alive = values > square.shape[0] * rounding * values[-1]
+    # Not the data's rounding: a direction that is dropped here is a feature that stays zero.
+    alive = values > square.shape[0] * xp.finfo(values.dtype).eps * values[-1]
     scales = xp.sqrt(xp.where(alive, values, xp.ones_like(values)))
     return vectors * (xp.astype(alive, values.dtype) / scales)
 

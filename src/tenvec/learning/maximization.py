@@ -58,7 +58,7 @@ def whitened(
     With ``S = LLᵀ`` these are the features ``L⁻¹h``. The matrix returned is ``L⁻ᵀ``: times the new
     ``Wʰ``, that of the features as they were. ``n_sweeps`` are to follow.
     """
-    root = cholesky(moments.second)
+    root = cholesky(moments.second, moments.rounding)
     inverse = inverse_lower(root)
     xp = array_namespace(root)
     momentum = parameters.momentum
@@ -84,15 +84,15 @@ def maximization(
 ) -> tuple[Parameters, Fit]:
     """Lower the expected squared error by sweeps over all factors, for whitened moments.
 
-    From the second on, sweeps start beyond the one before. With ``cross``, ``⟨UᵀY, B⟩`` of the
-    given factors, the first one does too: beyond the last of the pass before, by the parameters'
-    momentum. The new factors come balanced.
+    From the second on, sweeps start beyond the one before. Where the parameters have a momentum,
+    the first one does too: beyond the last of the pass before. It needs ``cross``, ``⟨UᵀY, B⟩`` of
+    the given factors. The new factors come balanced.
     """
     core, factors, momentum = moments.core, parameters.factors, parameters.momentum
     if n_sweeps == 1:
         # Nothing would follow a sweep that has led nowhere.
         now, momentum = sweep(core, factors), None
-    elif momentum is not None and cross is not None:
+    elif momentum is not None:
         now, momentum = sweeps(core, _start(parameters, cross), momentum, n_sweeps)
     else:
         now = sweep(core, factors)
@@ -103,7 +103,7 @@ def maximization(
 
 
 def _balanced(factors: Factors, momentum: Factors | None, precision: Array) -> Parameters:
-    """Columns that have hardly left unit length are given it back, and the momentum with them."""
+    """Columns are given unit length, and the momentum with them; zero ones are left alone."""
     *modes, wh = factors
     xp = array_namespace(wh)
     lengths = [xp.sqrt(xp.sum(factor * factor, axis=0)) for factor in modes]

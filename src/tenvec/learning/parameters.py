@@ -51,11 +51,11 @@ class Parameters:
 
 def balance(parameters: Parameters) -> Parameters:
     """Unit columns in every mode, the scale carried by the component factor."""
-    units, norms = normalize_columns(parameters.mode_factors)
+    units, weights = normalize_columns(parameters.mode_factors)
     return replace(
         parameters,
         mode_factors=tuple(units),
-        component_factor=parameters.component_factor * prod(norms),
+        component_factor=parameters.component_factor * weights,
     )
 
 

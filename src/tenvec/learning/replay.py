@@ -63,7 +63,8 @@ class Replay:
         given = _copied(parameters)
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph):
+            # Other threads may go on with what they do.
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 result = self._update(given)
                 # The next replay goes on from there.
                 _copy(result.parameters, given)

@@ -8,7 +8,7 @@ FEWEST, MOST = 5, 20
 """Fewer sweeps end in worse optima on planted data; more have shown no gain on any."""
 
 EXCHANGE = 8.0
-"""Passes, times sweeps, that a fit needs whatever it does: measured on faces."""
+"""``b/a`` where a fit takes ``a + b/n`` passes with ``n`` sweeps a pass: measured on faces."""
 
 OVERHEAD = 1e7
 """What a pass or a sweep costs besides its arithmetic, in multiplications and additions."""
@@ -30,7 +30,7 @@ def balanced_sweeps(
     17
     """
     n_entries = prod(sample_shape)
-    # By second moments, where there are fewer entries than samples.
+    # Where there are fewer entries than samples a pass by second moments costs no more than this.
     one_pass = 4 * n_components * n_entries * min(n_samples, n_entries)
     sweep = 4 * n_components * n_entries * rank + (len(sample_shape) + 1) * rank**3
     n = sqrt(EXCHANGE * (one_pass + OVERHEAD) / (sweep + OVERHEAD))

@@ -63,7 +63,7 @@ class Core:
 
     def with_terms(self, terms: Array) -> Array:
         """``core · terms``, shape (K, R)."""
-        # In this order: the result has at least as many columns as rows.
+        # In this order: matrix libraries are the faster where rows are no fewer than columns.
         product = (terms.T @ self.matrix.T).T
         return product if self.transform is None else self.transform @ product
 
@@ -157,7 +157,8 @@ def _advance(better: Array, now: Point, ahead: Point) -> tuple[Factors, Point]:
     if is_numpy_array(ahead.factors[-1]):
         chosen = ahead if better else now
     else:
-        # Selected, not branched upon: no device has to be waited for.
+        # Selected, not branched upon: no device has to be waited for. ``separate`` only helps to
+        # branch.
         where = array_namespace(ahead.cross).where
         chosen = Point(
             tuple(where(better, *pair) for pair in zip(ahead.factors, now.factors, strict=True)),

@@ -24,7 +24,7 @@ class Samples(Protocol):
     sum_of_squares: float
     rounding: float
     streamed: bool
-    """Whether samples on the host are read at every pass."""
+    """Whether NumPy's samples are read at every pass, here or by way of a device."""
     zeros: Array
     """An array of the library, wide type and device that learning works with."""
 

@@ -27,9 +27,9 @@ def largest_negligible(eps: float) -> float:
     Examples
     --------
     >>> largest_negligible(2.2e-16), largest_negligible(1.2e-7)  # float64, float32
-    (10.0, 0.01)
+    (1.0, 0.01)
     """
-    return 10.0 if eps < 1e-12 else 0.01
+    return 1.0 if eps < 1e-12 else 0.01
 
 
 def largest_offset(eps: float) -> float:

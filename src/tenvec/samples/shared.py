@@ -21,6 +21,9 @@ Array = Any
 WIDEST = 256
 """Columns of a shared product; wider ones are no faster than one after the other."""
 
+MOST = 16
+"""Starts that share passes, each in a thread."""
+
 SMALLEST = 2**20
 """Numbers in the data below which a pass takes no longer than threads take to meet."""
 
@@ -28,7 +31,7 @@ SMALLEST = 2**20
 def starts_together(samples: Samples, n_components: int, n_starts: int) -> list[range]:
     """The starts that share passes over these samples, in groups."""
     pays = samples.streamed and samples.n_samples * prod(samples.sample_shape) >= SMALLEST
-    size = max(1, WIDEST // n_components) if pays else 1
+    size = min(MOST, max(1, WIDEST // n_components)) if pays else 1
     return [range(begin, min(begin + size, n_starts)) for begin in range(0, n_starts, size)]
 
 
