@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
+from array_api_compat import is_numpy_array
 from joblib import Parallel, delayed
 from sklearn import config_context, get_config
 
@@ -24,8 +25,10 @@ def run_starts(
 ) -> list[Outcome]:
     """What every start comes to, in their order."""
     groups = starts_together(samples, n_components, n_starts)
+    # One accelerator serves one start at a time.
+    n_jobs = None if samples.streamed or is_numpy_array(samples.zeros) else 1
     with progress.together():
-        outcomes = Parallel(require="sharedmem")(
+        outcomes = Parallel(n_jobs, require="sharedmem")(
             delayed(_run_together)(run, samples, group, progress) for group in groups
         )
     return [outcome for group in outcomes for outcome in group]

@@ -67,8 +67,8 @@ class TBVDR(CallbackSupport, FittedModel):
         the data's mean square (``"em"``: of the data). ``(0, 0)`` is the improper prior.
     n_init : int, default=1
         Number of starts; the one with the highest bound is kept. Where samples are read at every
-        pass, one reading serves several starts; others run in parallel inside
-        ``joblib.parallel_config``.
+        pass, one reading serves several starts; other starts on NumPy arrays run in parallel
+        inside ``joblib.parallel_config``.
     random_state : int, RandomState or None, default=None
         Seed of the random starts, and of :meth:`sample` where that is given none.
     device : str, torch.device or None, default=None

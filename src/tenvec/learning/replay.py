@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from array_api_compat import array_namespace, device, is_torch_array
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tenvec.learning.iteration import Update
 
 Array = Any
+
+_RECORDING = Lock()
 
 EAGER_PASSES = 2
 """Passes before the recording: libraries allocate their workspace in the first."""
@@ -63,13 +66,12 @@ class Replay:
         given = _copied(parameters)
         graph = torch.cuda.CUDAGraph()
         try:
-            # Other threads may go on with what they do.
-            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            # Fits in other threads may compute meanwhile, but not record too.
+            with _RECORDING, torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 result = self._update(given)
                 # The next replay goes on from there.
                 _copy(result.parameters, given)
         except RuntimeError:
-            torch.cuda.synchronize()
             return
         self._graph, self._given, self._result = graph, given, result
 
