@@ -14,8 +14,11 @@ from tenvec.validation import ParameterError
 
 Array = Any
 
-STAGED_BYTES = 128 * 2**20
-"""Size of a block on its way: large enough for the bus and the product, small beside a device."""
+STAGED_BYTES = 512 * 2**20
+"""Largest block on its way: what every thread gathers of it takes long beside starting it.
+
+A quarter of it serves smaller data, for which page-locked memory would take longer to get.
+"""
 
 DEPTH = 3
 """Blocks on their way at once: one being gathered, one being copied, one being computed with."""
@@ -64,7 +67,8 @@ class HostArray:
         """Blocks of samples as matrices on the device; each is valid until the next."""
         n_samples, n_entries = self.shape[0], prod(self.shape[1:])
         row_bytes = self._narrow.itemsize * n_entries
-        rows = rows or max(1, STAGED_BYTES // row_bytes)
+        size = min(STAGED_BYTES, max(STAGED_BYTES // 4, n_samples * row_bytes // 32))
+        rows = rows or max(1, size // row_bytes)
         rows = min(rows, n_samples)
         starts = range(0, n_samples, rows)
         if self.place.device.type != "cuda":
