@@ -58,7 +58,9 @@ def test_every_library_gives_numpys_results(convert, shape, settings, streamed, 
     there = convert(X)
     ours = TBVDR(**SETTINGS, **settings).fit(X)
     theirs = TBVDR(**SETTINGS, **settings).fit(there)
-    np.testing.assert_allclose(theirs.lower_bounds_, ours.lower_bounds_, rtol=1e-9)
+    both = min(theirs.n_iter_, ours.n_iter_)  # rounding may end one of them earlier
+    np.testing.assert_allclose(theirs.lower_bounds_[:both], ours.lower_bounds_[:both], rtol=1e-9)
+    np.testing.assert_allclose(theirs.lower_bound_, ours.lower_bound_, rtol=1e-12)
     close = {"rtol": 1e-7, "atol": 1e-7}
     features = ours.transform(X)
     for actual, expected in [
