@@ -246,6 +246,7 @@ def _draw(figure: Any, pairs: Pairs) -> None:
             markersize=7,
             markeredgewidth=1.8,
         )
+    axis.plot([], [], "x", color="grey", markeredgewidth=1.8, label="the paper's")
     axis.set_xlabel("K, number of features")
     axis.set_ylabel("recognition rate")
     axis.grid(alpha=0.25)
